@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, nearest, warn
 from erlbench.files import Table, Values, printable, read_bytes, readable
 from erlbench.records.run import folders
 
@@ -69,7 +69,7 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
     Raises `UsageError` for a file that cannot be read, and where there is none.
     """
     if path.is_dir():
-        within = ([file for file in sorted(folder.iterdir()) if _is_of_run(file)] for folder in folders(path))
+        within = ([file for file in sorted(folder.iterdir()) if _is_of_run(file)] for folder in folders(path, warn))
         runs = [run for files in within if (run := _read_files(files))]
         if not runs:
             raise UsageError(f"{path} holds nothing to import; there may be {FORMATS}, which is named as a file")

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, warn
 from erlbench.files import Unusable, read_bytes, read_json, read_toml, readable, reason, table_in
 from erlbench.records.older import of_today
 from erlbench.records.schema import COUNTED, EventRow
@@ -200,25 +200,36 @@ def is_as_written(data: bytes, recorded: Any) -> bool:
     return recorded in (None, data_checksum(data), data_checksum(plain))
 
 
-def run_folders(root: Path) -> list[Path]:
-    """The folders of runs at or below `root`, in order; none that was moved aside.
+def run_folders(root: Path, warn: Callable[[str], None] = lambda message: None) -> list[Path]:
+    """The folders of runs at or below `root`, in order; none that was moved aside. `warn`: see `folders`.
 
     They have config.toml, or status.json alone where the other was lost.
     """
     return sorted(
-        path for path in folders(root)
+        path for path in folders(root, warn)
         if ASIDE not in path.name and any((path / name).is_file() for name in (CONFIG, STATUS))
     )  # fmt: skip
 
 
-def folders(root: Path) -> Iterator[Path]:
+def folders(root: Path, warn: Callable[[str], None] = lambda message: None) -> Iterator[Path]:
     """`root` and all folders below it in order, without those that a run keeps for itself.
 
-    Links are followed once, and none in a run's folder. A folder that vanishes meanwhile or cannot be listed is left
-    out.
+    Links are followed once, and none in a run's folder. A folder that vanishes meanwhile is left out, and one that
+    cannot be read, of which `warn` is told.
     """
+
+    def leave_out(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            warn(f"{Path(error.filename)} cannot be read: {error.strerror}; left out")
+
     seen: set[Path] = set()
-    for folder, names, files in os.walk(root, followlinks=True):
+    for folder, names, files in os.walk(root, onerror=leave_out, followlinks=True):
+        try:
+            os.stat(os.path.join(folder, "."))  # as its files are: listing needs another permission
+        except OSError as error:
+            leave_out(error)
+            names.clear()
+            continue
         place = Path(folder).resolve()
         if place in seen:
             names.clear()
@@ -231,8 +242,8 @@ def folders(root: Path) -> Iterator[Path]:
 
 
 def require_runs(folder: Path) -> list[Path]:
-    """As `run_folders`; a `UsageError` where there is none."""
-    if not (runs := run_folders(folder)):
+    """As `run_folders`; a `UsageError` where there is none, a warning of what cannot be read."""
+    if not (runs := run_folders(folder, warn)):
         reason = "is a file" if folder.is_file() else "holds no runs" if folder.is_dir() else "does not exist"
         raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
     return runs

@@ -108,7 +108,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
     for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
-        for path in _run_folders(folder):
+        for path in _run_folders(folder, warn):
             try:
                 record = read_run(path, warn)
             except DAMAGE as error:
@@ -268,9 +268,9 @@ def run_tables(run: Any) -> dict[str, Record]:
     return {"run": {**run.run_config, "name": run.name, "algo": run.algo}, "settings": run.settings}
 
 
-def _run_folders(folder: Path) -> list[Path]:
+def _run_folders(folder: Path, warn: Warn) -> list[Path]:
     is_run = _SEED.fullmatch(folder.resolve().name)
-    return [folder] if is_run else sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
+    return [folder] if is_run else sorted(path for path in folders(folder, warn) if _SEED.fullmatch(path.name))
 
 
 def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:

@@ -10,8 +10,11 @@ import pytest
 from erlbench.files import Unusable
 from erlbench.records import read
 from erlbench.records.read import NAMED, read_rows
-from erlbench.records.run import run_folders, starts
+from erlbench.records.run import require_runs, run_folders, starts
 from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, columns_of, header  # fmt: skip
+from erlbench.reporting.runs import find_runs
+from tests.reporting.make_runs import make_run
+from tests.users import FIRST, as_user, needs_root
 
 RESULTS = Path(__file__).parents[2] / "results"
 TASKS = "task,kind,process,individual,start_s,end_s\n"
@@ -141,3 +144,21 @@ def test_blocks_of_any_size_give_the_same_frames(monkeypatch):
 def test_texts_are_printable_and_quotes_are_read():
     frame, _ = parsed('time_s,event,message\n1.0,worker died,"task 1, by \x1b[31mhand"\n', EventRow)
     assert frame.loc[0, "message"] == "task 1, by \ufffd[31mhand"
+
+
+@needs_root
+def test_a_folder_that_its_user_may_not_read_is_left_out_and_named(tmp_path, monkeypatch, capfd):
+    for seed, mode in ((0, 0o755), (1, 0), (2, 0o644)):
+        make_run(tmp_path, "Hopper-v5", "td3", seed, [1.0]).chmod(mode)
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # no folder above needs to be readable
+
+    def read():
+        reported = []
+        runs = find_runs([Path()], reported.append)
+        return [run.name for run in require_runs(Path())], runs.seed.tolist(), reported
+
+    named, seeds, reported = as_user(FIRST, read)
+    assert (named, seeds) == (["seed-000"], [0])
+    for lines in (capfd.readouterr().err.splitlines(), reported):
+        assert ["seed-001 cannot be read" in lines[0], "seed-002 cannot be read" in lines[1]] == [True, True]
