@@ -70,6 +70,13 @@ class Commands(click.Group):
             check_known(args[0], COMMANDS, f"no such command '{args[0]}'")
         return super().resolve_command(ctx, args)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:  # before the command
+            message(f"erlbench: {error.format_message().rstrip('.')}; see `erlbench --help`")
+            raise click.exceptions.Exit(UsageError.exit_code) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         cause: BaseException | None = None
         try:

@@ -23,6 +23,7 @@ def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
     [
         ("runn", "'runn'; did you mean 'run'?"),
         ("run --algoo td3", "'--algo'"),
+        ("--algo td3 run", "'--algo'"),
         ("tune --algo cem --env Hopper-v5", "'--search'"),
         ("show", "'RUN...'"),
     ],
