@@ -98,6 +98,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
     action = env.action_space
     if isinstance(action, Box) and action.dtype.kind == "f" and action.dtype != np.float32:
         env = TypedAction(env)
+    _check_version(env, env_id)
     return env, limit
 
 
@@ -215,7 +216,6 @@ def describe_problem(
     say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
     env, limit = make(env_id, chosen.max_episode_steps, chosen.action_repeat, **chosen.kwargs)
     try:
-        _check_version(env, env_id)
         check_chain(env, env_id)
         remarks = [*chosen.remarks, *_shortened(env, env_id, limit, chosen)]
         if limit is None and (bound := own_limit(env)):

@@ -1,6 +1,10 @@
 """Environments of a module in the current folder, as the installed command finds them, in every process."""
 
+import gymnasium
+import pytest
+
 from erlbench.envs.registry import make
+from erlbench.errors import UsageError
 from tests.calls import python
 
 MODULE = """
@@ -37,6 +41,17 @@ def test_classes_of_one_name_in_two_modules_are_two_environments(tmp_path, monke
         (tmp_path / f"{module}.py").write_text(JUMPING)
     for module in ("first_pendulums", "second_pendulums", "first_pendulums"):
         assert type(make(f"{module}:Jumping", 9)[0].unwrapped).__module__ == module
+
+
+def test_another_module_s_id_takes_the_place_of_no_class_where_an_environment_is_made(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "leaping.py").write_text(JUMPING.replace("Jumping", "Leaping"))
+    gymnasium.register("Leaping-v0", "leaping:Leaping")
+    try:
+        with pytest.raises(UsageError, match="no version"):
+            make("leaping:Leaping", 9)
+    finally:
+        del gymnasium.registry["Leaping-v0"]
 
 
 def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path):
