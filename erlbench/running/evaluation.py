@@ -27,7 +27,7 @@ from erlbench.work.tasks import Counts, Priority, Result, Task
 FIRST_ID = 10**12  # ids of evaluations stay clear of the algorithm's, whose random streams are keyed by them
 BUCKET = 10_000  # training steps whose evaluations have the same start states
 PART = 10  # episodes of one task of the final evaluation
-LAST = 5  # evaluations on the way whose policies are kept
+LAST = 5  # evaluations whose policies are kept, the final one among them
 
 
 @dataclass
