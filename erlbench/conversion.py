@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import math
 import os
 import re
 import tempfile
@@ -33,7 +32,6 @@ from erlbench.experiment.cells import folder_name, run_folder
 from erlbench.files import Table, Unusable, Values, place_below, plain_values, printable, refuse_links, writable
 from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
 from erlbench.options import option
-from erlbench.records import training
 from erlbench.records.run import (
     CONFIG,
     EVALUATIONS,
@@ -47,7 +45,7 @@ from erlbench.records.run import (
     file_checksum,
 )
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
-from erlbench.records.training import EVALUATION, KEYS, SEARCH, running_means, thinned
+from erlbench.records.training import points, running_means, thinned
 
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
@@ -56,7 +54,6 @@ WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_times
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 EVENTS = "events.out.tfevents.*"
 OVERSHOOT = 1.1  # a program may end its last iteration beyond the budget, by this factor at most
-MOST_EXPORTED = 1000  # points of the curve of training returns that TensorBoard draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,13 +289,6 @@ def _write_events(run: Results, folder: Path) -> None:
     """An event file whose steps are training steps; its clock begins at 0 with the training."""
     from torch.utils.tensorboard import SummaryWriter
 
-    generations, means = run.generations, running_means(run.episodes).rename(columns={"t": "train_time_s"})
-    means = means.dropna(subset="timesteps")
-    curves = {f"{SEARCH}{name}": (generations, name) for name in generations if name not in KEYS}
-    curves |= {tag: (run.evaluations, name) for tag, name in EVALUATION.items()}
-    curves[training.TRAINING] = means.iloc[thinned(len(means), MOST_EXPORTED)], "mean"
     with SummaryWriter(str(folder)) as writer:
-        for tag, (rows, name) in curves.items():
-            points = rows[["timesteps", "train_time_s", name]].dropna(subset=["timesteps", name])
-            for step, time, value in points.itertuples(index=False):
-                writer.add_scalar(tag, value, int(step), 0.0 if math.isnan(time) else time)  # else it were the clock's
+        for point in points(run.evaluations, run.generations, run.episodes):
+            writer.add_scalar(*point)  # with its time, else it were the clock's

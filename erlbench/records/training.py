@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ EVALUATION: Mapping[str, str] = MappingProxyType(
         "train/episodes": "episodes",
     }
 )
+MOST_DRAWN = 1000  # of the curve of training returns
 KEYS = frozenset({"env", "name", "seed", "generation", "timesteps", "train_time_s", "critic_updates", "actor_updates"})
 
 
@@ -72,6 +73,20 @@ def thinned(count: int, most: int) -> np.ndarray:
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(int))
+
+
+def points(
+    evaluations: pd.DataFrame, generations: pd.DataFrame, episodes: pd.DataFrame
+) -> Iterator[tuple[str, float, int, float]]:
+    """The curves of a run's rows: tags, values, training steps, and seconds since the training began."""
+    means = running_means(episodes).rename(columns={"t": "train_time_s"}).dropna(subset="timesteps")
+    curves = {f"{SEARCH}{name}": (generations, name) for name in generations if name not in KEYS}
+    curves |= {tag: (evaluations, name) for tag, name in EVALUATION.items()}
+    curves[TRAINING] = means.iloc[thinned(len(means), MOST_DRAWN)], "mean"
+    for tag, (rows, name) in curves.items():
+        drawn = rows[["timesteps", "train_time_s", name]].dropna(subset=["timesteps", name])
+        for step, time, value in drawn.itertuples(index=False):
+            yield tag, value, int(step), 0.0 if math.isnan(time) else time
 
 
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,9 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.files import reason
+from erlbench.records.read import read_rows
 from erlbench.records.schema import RESUMED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row
-from erlbench.records.training import TRAINING, TrainingReturns, tagged
+from erlbench.records.training import TRAINING, TrainingReturns, points, tagged
 
 EVERY = 1.0  # seconds between two points of the training return
 
@@ -26,7 +27,7 @@ def check_installed() -> None:
 
 @dataclass(eq=False)
 class LiveCurves:
-    """Writes rows as events. A new start hides what it will write again.
+    """Writes rows as events. A new start hides all earlier ones, and begins with the rows that the run goes on from.
 
     `returns` are the run's training returns, `steps` gives its training steps. Where the file cannot be written,
     `warn` hears it once, and the run goes on without.
@@ -47,7 +48,7 @@ class LiveCurves:
         if isinstance(row, EvaluationRow | GenerationRow):
             self._add(int(row.timesteps), tagged(row))
         elif isinstance(row, EventRow) and row.event == RESUMED:
-            self._add(self.steps(), {}, purge_step=self.steps() + 1)
+            self._restart(time.time() - row.time_s)
         elif isinstance(row, EpisodeRow) and time.monotonic() - self._shown >= EVERY:
             if (mean := self.returns.mean) is not None:
                 self._add(self.steps(), {TRAINING: mean})
@@ -59,16 +60,22 @@ class LiveCurves:
             with suppress(OSError):
                 self._writer.close()
 
-    def _add(self, step: int, values: Mapping[str, float], purge_step: int | None = None) -> None:
-        """Add points; the first call opens the file, which hides points of earlier files from `purge_step` on."""
+    def _restart(self, begin: float) -> None:
+        """Draw the rows of the files anew; the run's clock was 0 at the moment `begin`."""
+        frames = (read_rows(self.folder, row) for row in (EvaluationRow, GenerationRow, EpisodeRow))
+        for tag, value, step, seconds in points(*(rows for rows in frames if rows is not None)):
+            self._add(step, {tag: value}, begin + seconds)
+
+    def _add(self, step: int, values: Mapping[str, float], moment: float | None = None) -> None:
+        """Add points, by default of now; the first call opens the file, which hides the points of earlier files."""
         from torch.utils.tensorboard import SummaryWriter  # not at the top: runs without curves import none of it
 
         if self._failed:
             return
         try:
-            self._writer = self._writer or SummaryWriter(self.folder, purge_step=purge_step, flush_secs=1)
+            self._writer = self._writer or SummaryWriter(self.folder, purge_step=0, flush_secs=1)
             for tag, value in values.items():
-                self._writer.add_scalar(tag, value, step)
+                self._writer.add_scalar(tag, value, step, moment)
         except OSError as error:
             self._failed = True
             self.close()

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -18,7 +19,7 @@ from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.folder import RunFolder
 from erlbench.running.live_curves import LiveCurves
 from erlbench.running.progress import Display
-from tests.runs import check_same_as_whole, interrupt, make_cell, run
+from tests.runs import check_same_as_whole, interrupt, listen, make_cell, run
 
 
 @pytest.mark.parametrize("kind", [None, TaskRow, EvaluationRow])
@@ -52,21 +53,31 @@ def all_points(monkeypatch):
     monkeypatch.setattr(live_curves, "EVERY", 0.0)
 
 
+def fail_at_score(run, row):
+    if isinstance(row, EvaluationRow) and row.evaluation == 1:
+        raise ZeroDivisionError("as a kill, it saves nothing")
+
+
 def test_the_curves_are_those_of_the_files(tmp_path, monkeypatch):
     number = event_file_writer.AtomicCounter(10)  # files of one second are read by their numbers' texts: 10 before 9
     monkeypatch.setattr(event_file_writer, "_global_uid", number)
-    cell = interrupt(make_cell("cem", tmp_path, steps=1500), 15, 10, tensorboard=True)
+    short = make_cell("cem", tmp_path, steps=700)
+    with monkeypatch.context() as patch:
+        listen(patch, fail_at_score)
+        assert run(short, tensorboard=True) == 1
+    assert run(short, tensorboard=True) == 0
+    cell = interrupt(replace(short, total_timesteps=1500), 15, 10, tensorboard=True)
     assert run(cell, tensorboard=True) == 0
-    assert len(list(cell.directory.glob("events.out.tfevents.*"))) == 3
+    assert len(list(cell.directory.glob("events.out.tfevents.*"))) == 5
     read = EventAccumulator(str(cell.directory))
     read.Reload()
     for row, tag, column in (
         (EvaluationRow, "eval/mean_reward", "return_mean"), (GenerationRow, "search/epsilon", "epsilon"),
     ):  # fmt: skip
         rows = read_rows(cell.directory, row)
-        points = dict.fromkeys((event.step, event.value) for event in read.Scalars(tag))
-        assert [step for step, _ in points] == rows["timesteps"].tolist()
-        assert [value for _, value in points] == pytest.approx(rows[column].tolist(), rel=1e-6)
+        points = read.Scalars(tag)
+        assert [point.step for point in points] == rows["timesteps"].tolist()
+        assert [point.value for point in points] == pytest.approx(rows[column].tolist(), rel=1e-6)
     steps = [event.step for event in read.Scalars("rollout/ep_rew_mean")]
     assert steps == sorted(set(steps))  # what is played again after an interruption hides what was before
     assert steps[-1] >= 1500
