@@ -9,8 +9,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain, said_by
@@ -20,7 +23,7 @@ from erlbench.machine import description, kernel
 from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.pool.base import Pool, make_pool
-from erlbench.records.run import ERROR, FORMAT, REPLAY, config_hash
+from erlbench.records.run import CONFIG, ERROR, FORMAT, REPLAY
 from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
 from erlbench.running.admission import admit, identity_of, rules_of
@@ -167,9 +170,10 @@ def open_run(
     run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
     run.saved = find_checkpoint(run)  # before anything is written
     recorded["config_changes"] = differences(directory.saved_config() or cell.config(), cell.config())
-    directory.write_config(cell.config())
-    recorded["config_sha256"] = config_hash(directory.path)
+    config = tomli_w.dumps(cell.config()).encode()
+    recorded["config_sha256"] = sha256(config).hexdigest()
     directory.add_start(context.machine, describe_start(cell, context, pool) | _without_empty(recorded))
+    directory.write(CONFIG, config)  # after its hash: a kill between them leaves the file of an earlier start
     shown = ShownRun(run, context.display)
     run.listeners, run.watch = [shown, *context.listeners], shown.update
     if options.tensorboard:

@@ -25,8 +25,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
 from erlbench.machine.process import read_system_file
@@ -117,10 +115,6 @@ class RunFolder(RunFiles):
                 "anew by --force (the old run is moved aside)"
             )
         return None
-
-    def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write config.toml."""
-        self.write(CONFIG, tomli_w.dumps(dict(config)).encode())
 
     def sums(self) -> dict[str, str]:
         """Checksums of events.csv, config.toml and meta.json, for status.json of a finished run."""

@@ -11,7 +11,18 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.older import version_of
-from erlbench.records.run import META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
+from erlbench.records.run import (
+    CONFIG,
+    META,
+    POLICY,
+    ROWS,
+    TRAINING_END,
+    checked,
+    config_hash,
+    imported_of,
+    later_version,
+    starts,
+)
 from erlbench.running.admission import identity_of, rules_of
 from erlbench.running.checkpoint import unreadable
 from erlbench.running.folder import DONE, RunFolder
@@ -46,6 +57,12 @@ def check_saved(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
         return
     if imported_of(saved):
         raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
+    recorded = [start.get("config_sha256") for start in starts(directory.meta())]
+    if not is_complete(cell) and any(recorded) and config_hash(directory.path) not in recorded:
+        raise UsageError(
+            f"{directory.path / CONFIG} was edited since the run's last start, and its rows would be of two "
+            "configurations; put it back, or start anew by --force (the old run is moved aside)"
+        )
     larger = is_larger(saved, cell)
     if larger and (reason := _obstacle(cell, directory)):
         raise UsageError(

@@ -11,7 +11,9 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.records.run import config_hash
 from erlbench.running.command import run_cells
+from erlbench.running.folder import RunFolder
 from tests.runs import interrupt_after, rows
 
 BASE = {"algo": ("cem",), "env": ("InvertedPendulum-v5",)}
@@ -42,10 +44,11 @@ def config(path):
 
 
 def change(path, table, **values):
-    """Write other values into the file; None removes one."""
-    known = config(path)
+    """Write other values into the file, as another version would have done; None removes one."""
+    known, before, meta = config(path), config_hash(path.parent), path.with_name("meta.json")
     known[table] = {key: value for key, value in {**known[table], **values}.items() if value is not None}
     path.write_text(tomli_w.dumps(known))
+    meta.write_text(meta.read_text().replace(before, config_hash(path.parent)))
 
 
 def test_what_was_not_typed_is_taken_from_the_folder(tmp_path):
@@ -60,8 +63,7 @@ def test_what_was_not_typed_is_taken_from_the_folder(tmp_path):
     assert config(path)["run"]["total_timesteps"] == 900
     assert config(path)["settings"]["population"] == 6
     copy = tmp_path / "copy.toml"  # what a file says was typed
-    copy.write_bytes(path.read_bytes())
-    change(copy, "settings", population=7)
+    copy.write_text(path.read_text().replace("population = 6", "population = 7"))
     with pytest.raises(UsageError, match=r"settings\.population: 6 there, 7 now"):
         again(tmp_path, config=str(copy))
 
@@ -83,6 +85,31 @@ def test_what_was_typed_and_differs_is_refused(tmp_path, typed, refusal):
     assert str(error.value).count(" there, ") == 1  # nothing that was not typed
     assert path.read_bytes() == before
     assert again(tmp_path, **typed, force=True, **{key: SMALL[key] for key in SMALL.keys() - typed.keys()}) == 0
+
+
+def test_an_edited_file_is_refused_as_the_run_would_be_of_both_and_the_file_of_a_kill_is_not(tmp_path, monkeypatch):
+    path = started(tmp_path)
+    before, write = path.read_text(), RunFolder.write
+    path.write_text(before.replace("elites = 5", "elites = 2"))
+    with pytest.raises(UsageError, match="was edited"):
+        again(tmp_path)
+    path.write_text(before)
+    assert again(tmp_path) == 0
+    path.write_text(before.replace("elites = 5", "elites = 2"))
+    with pytest.raises(UsageError, match="was edited"):
+        again(tmp_path, total_timesteps=900)
+    path.write_text(before)
+    with monkeypatch.context() as patch:
+
+        def killed(folder, name, data):
+            if name == "config.toml":
+                raise KeyboardInterrupt
+            write(folder, name, data)
+
+        patch.setattr(RunFolder, "write", killed)
+        assert again(tmp_path, total_timesteps=900) == 130
+    assert path.read_text() == before
+    assert again(tmp_path, total_timesteps=900) == 0
 
 
 def test_a_stored_value_that_is_none_is_one_line(tmp_path):
