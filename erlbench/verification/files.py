@@ -27,6 +27,7 @@ AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
 DIGESTS = ("digest", "policy_sha256")  # columns of eval.csv
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
 SEED_FOLDER = re.compile(rf"seed-(\d+)({re.escape(ASIDE)}\d+)?")
+NOT_DONE = "the run is not done: its files go on after its last evaluation"
 Findings = tuple[Sequence[str], str]  # what is wrong, and what was compared
 
 
@@ -107,7 +108,7 @@ class Files:
         if row not in self.rows:
             raise Unverifiable(f"{row.file} is missing")
         if not self.is_done:
-            raise Unverifiable("the run is not done: its files go on after its last evaluation")
+            raise Unverifiable(NOT_DONE)
         return self.rows[row]
 
 
@@ -263,15 +264,17 @@ def _tasks(run: Files) -> Findings:
 
 def _scores(run: Files) -> Findings:
     """The score of status.json against the last evaluation, and that against the budget."""
-    last, wrong = run.last, []
+    last, wrong, imported = run.last, [], imported_of(run.config)
+    if not (run.is_done or imported):
+        raise Unverifiable(NOT_DONE)
     for name in ("return_mean", "timesteps"):
         recorded = run.status.get(name)
         if isinstance(recorded, int | float) and last[name] != recorded:
             wrong.append(f"status.json has {name} {recorded}, the last evaluation {last[name]}")
-    budgets, minutes = {} if imported_of(run.config) else run.table("run"), last["train_time_s"] / 60
+    budgets, minutes = {} if imported else run.table("run"), last["train_time_s"] / 60
     for key, reached, unit in (("total_timesteps", last["timesteps"], "steps"), ("total_minutes", minutes, "minutes")):
         budget = budgets.get(key)
-        if not run.is_done or budgets.get("total_generations") is not None or not isinstance(budget, int | float):
+        if budgets.get("total_generations") is not None or not isinstance(budget, int | float):
             continue
         if reached < budget:
             wrong.append(f"the last evaluation is after {reached:,.10g} of {budget:,} {unit}")

@@ -14,7 +14,7 @@ from erlbench.verification.comparison import compare_rows, compare_runs
 from tests.audit.edits import renew
 from tests.calls import call, succeed
 from tests.files import edit, edit_json
-from tests.runs import make_cell, run, verify
+from tests.runs import listen, make_cell, run, verify
 
 RETURNS = header(EvaluationRow).index("returns")
 LAST = {"timesteps": 20, "fitness_timesteps": 0, "train_time_s": 1.0, "return_mean": 0.0}
@@ -121,6 +121,20 @@ def test_each_change_of_a_run_is_found_where_it_is(folder, act, differing, unkno
     act(folder)
     assert (outcomes(folder), outcomes(folder, UNKNOWN)) == ({*differing.split()}, {*unknown.split()})
     assert call("verify", folder).exit_code == bool(differing)
+
+
+def test_a_run_that_failed_on_the_way_differs_in_nothing(tmp_path, monkeypatch):
+    """Its status.json has more steps than its last evaluation."""
+
+    def fail(run, row):
+        if isinstance(row, EvaluationRow):
+            raise ZeroDivisionError
+
+    cell = make_cell("cem", tmp_path, evaluate="after")
+    listen(monkeypatch, fail)
+    assert run(cell) == 1
+    assert "status" in outcomes(cell.directory, UNKNOWN)
+    assert not outcomes(cell.directory)
 
 
 def test_everything_of_a_fresh_run_agrees(made, folder):
