@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
@@ -30,6 +30,21 @@ clock = time.monotonic  # of rates
 WINDOW = 600.0  # seconds that a rate is measured over, as a generation may take minutes
 
 
+@dataclass(frozen=True)
+class _Narrower:
+    """Leaves room for the `^C` that a terminal adds: a line that it breaks would stay when the picture goes."""
+
+    content: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        return console.render(self.content, options.update_width(options.max_width - len("^C")))
+
+
+class _Picture(Progress):
+    def get_renderable(self) -> RenderableType:
+        return _Narrower(super().get_renderable())
+
+
 class Display:
     """Prints the progress of `cells` cells; called from several threads. Quiet, it prints failures and messages.
 
@@ -45,7 +60,7 @@ class Display:
         self._lock = threading.RLock()
         draws = self._console.is_terminal and not self._quiet
         words = TextColumn("{task.fields[words]}", markup=False, style="dim", table_column=_cut(2))
-        self._progress = Progress(
+        self._progress = _Picture(
             TextColumn("{task.description}", markup=False, table_column=_cut(1)), BarColumn(12), TimeRemainingColumn(),
             words, console=self._console, auto_refresh=False, transient=True, expand=True,
             speed_estimate_period=WINDOW, get_time=lambda: clock(), disable=not draws,
