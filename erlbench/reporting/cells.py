@@ -101,11 +101,11 @@ def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
         variant[0].append(run)
         variant[1].update(conditions)
     variants.sort(key=lambda variant: -len({run.seed for run in variant[0]}))
-    names, said = cell["name"].copy(), list[str]()
+    names, descriptions = cell["name"].copy(), list[str]()
     for runs, conditions in variants[1:]:
-        said.append(words := _describe_conditions(conditions, _list_differing(variants[0][1], conditions)))
-        number = f", variant {said.count(words)}" * (said.count(words) > 1)  # words may leave out what differs
-        names[[run.Index for run in runs]] += f" ({words}{number})"
+        descriptions.append(words := _describe_conditions(conditions, _list_differing(variants[0][1], conditions)))
+        alike = descriptions.count(words)  # the words may leave out what differs
+        names[[run.Index for run in runs]] += f" ({words}{f', variant {alike}' * (alike > 1)})"
     return names
 
 
