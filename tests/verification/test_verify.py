@@ -176,15 +176,11 @@ def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     assert "policy" in outcomes(folder, UNKNOWN)
 
 
-def test_another_seed_or_column_is_not_the_same(made, folder):
+def test_another_seed_is_not_the_same(made):
     checks = {check.name: check for check in compare_runs(load_files(made[0]), load_files(made[2]))}
     assert checks["config.toml"].text == "run.seed"
     assert checks["eval.csv"].outcome == DIFFERS
     assert checks["policy.safetensors"].text == "other parameters"
-    change_rows(folder, extra="1")
-    for pair in ((made[0], folder), (folder, made[0])):
-        (check,) = [check for check in compare_runs(*map(load_files, pair)) if check.name == "eval.csv"]
-        assert (check.outcome, "extra" in check.text) == (DIFFERS, True)
 
 
 def test_a_module_that_the_folder_names_is_imported_only_where_it_is_trusted(folder, tmp_path, monkeypatch):
