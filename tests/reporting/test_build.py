@@ -37,26 +37,13 @@ def whole(tmp_path_factory):
 
 def test_a_whole_report(whole):
     out, warnings = whole
-    text = read(out / "index.md")
-    for words in (
-        "5 runs: 4 done, 1 failed.",
-        "| [study](study/index.md) | A study | short | 3/12 |",
-        r"failed, 1,000 of 2,000 steps (bad \| luck), last update 2025-01-03",
-        "erlbench run cem-rl HalfCheetah-v5 --seed 2",
-        "Python 3.11.9, erlbench 0.1.0, torch 2.4.0, commit 0123456789ab",
-    ):
-        assert words in text
-    assert "never" not in text  # a study that nobody ran is not listed
-    assert "Dotted" not in read(out / "study" / "index.md")  # published means are of another budget
+    assert "never" not in read(out / "index.md")  # a study that nobody ran is not listed
     assert [warning.rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
     cells = pd.read_csv(out / "cells.csv")
     assert [*cells.status] == ["failed", "done", "done", "done", "done"]
     assert cells.studies[1] == "study times lanes curves"
-    for page, stem in (
-        ("study", "curves-HalfCheetah-v5"), ("curves", "curves-HalfCheetah-v5"),
-    ):  # fmt: skip
-        assert (out / page / f"{stem}.png").stat().st_size > 5000
-        assert f"({stem}.png)" in read(out / page / "index.md")
+    for page in ("study", "curves"):
+        assert (out / page / "curves-HalfCheetah-v5.png").stat().st_size > 5000
     for chart in (
         "times-timeline-HalfCheetah-v5",
         "lanes-timeline-HalfCheetah-v5",
@@ -138,14 +125,10 @@ def test_a_report_after_some_steps_has_one_table_for_all_budgets(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "td3", 0, [0, 10, 20, 30, 40], tasks=tasks)
     make_run(tmp_path / "results", "Ant-v5", "td3", 1, [0, 10])  # ends before
     page = write_report(tmp_path / "results", lambda _: None, at=Moment(2000)) / "all-runs"
-    assert read(page / "index.md").count("Left out: 1 run;") == 2  # at the curves and at the scores
-    assert "(the nearest evaluations: 2,000 to 2,000)" in read(page / "index.md")
-    assert "return of the evaluation nearest to 2,000 training steps" in read(page / "index.md").lower()
     scores = pd.read_csv(page / "scores.csv")
     assert scores[["name", "total_timesteps", "mean"]].values.tolist() == [["cem", 2000, 2.0], ["td3", 2000, 20.0]]
-    written = {path.name for path in page.iterdir()}
-    assert not [name for name in written if name.endswith(".png")]  # none was asked for
-    assert not [name for name in written if name.startswith(("times", "timeline", "utilisation"))]  # of whole runs
+    whole_runs = ("times", "timeline", "utilisation")
+    assert not [path for path in page.iterdir() if path.name.startswith(whole_runs) or path.suffix == ".png"]
 
 
 @pytest.mark.parametrize(
@@ -175,19 +158,6 @@ def test_the_name_of_a_folder_need_not_be_text(tmp_path):
     (results / "Hopper-v5/td3/seed-002/eval.csv").write_text("")
     write_report(results, lambda text: None, out=tmp_path / "report")
     assert "results/Hopper-v5/td3/seed-001" in (tmp_path / "report/cells.csv").read_text()
-
-
-def test_broken_runs_never_stop_the_report(tmp_path):
-    results, warnings = tmp_path / "results", []
-    spoil = {0: ("eval.csv", ""), 1: ("eval.csv", "timesteps"), 2: ("status.json", "{"), 3: ("tasks.csv", "\x00\xff")}
-    for seed, (name, content) in spoil.items():
-        (make_run(results, "Ant-v5", "cem", seed, [1, 2, 3]) / name).write_text(content)
-    (make_run(results, "Ant-v5", "cem", 4, [1, 2, 3]) / "meta.json").unlink()
-    (results / "Ant-v5" / "cem" / "seed-005").mkdir()
-    out = write_report(results, warnings.append)
-    for path in ("seed-000/eval.csv", "seed-001/eval.csv", "seed-002/status.json", "seed-004/meta.json", "seed-005"):
-        assert [warning for warning in warnings if path in warning], path
-    assert "| Ant-v5, 2k steps | cem | 2/5 | 3.00 |" in read(out / "all-runs" / "index.md")
 
 
 def test_a_report_imports_nothing_of_the_run_side(results):
