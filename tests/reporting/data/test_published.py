@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.published import (
-    INCOMPARABLE,
-    compare_environments,
-    find_thresholds,
-    read_published,
-    read_references,
-    returns_at,
-)
+from erlbench.reporting.published import INCOMPARABLE, compare_environments, read_published, read_references, returns_at
 from erlbench.reporting.scores import references_table
 from tests.reporting.compare import curves_of, means_of, page_of, rows_of
 from tests.reporting.make_runs import make_cells
@@ -62,15 +55,6 @@ def test_numbers_of_the_papers_tables():
     assert {key: (number.value, number.steps, number.seeds) for key, number in numbers.items()} == expected
 
 
-@pytest.mark.parametrize("env", ["HalfCheetah", "Hopper", "InvertedDoublePendulum", "InvertedPendulum", "Swimmer"])
-def test_ratios_of_the_published_steps_are_the_published_ratios(env):
-    for threshold in find_thresholds(env):
-        steps = {number.algorithm: number.value for number in threshold.steps}
-        name = f"timestep_ratio_{threshold.percent}pct"
-        printed = read_published()["OpenAI-ES paper", "Table 1+3", env, "OpenAI-ES/TRPO", name]
-        assert steps["OpenAI-ES"] / steps["TRPO"] == pytest.approx(printed.value, abs=0.02)
-
-
 def theirs_at(source, env, algorithm, step):
     (runs,) = [row for row in read_references() if (row.source, row.env, row.algorithm) == (source, env, algorithm)]
     return returns_at(runs, step)
@@ -80,17 +64,13 @@ def theirs_at(source, env, algorithm, step):
 @pytest.mark.parametrize(
     ("source", "env", "algorithm", "step", "runs", "mean", "std"),
     [
-        ("MushroomRL benchmark", "HalfCheetah-v3", "PPO", 990_000, 25, 3442, None),
         (LQNEW, "HalfCheetah-v2", "TD3", 1_000_000, 8, 9871, 1455),
-        (LQNEW, "Humanoid-v2", "PPO", 1_000_000, 8, 443, 46),
-        (AUTHORS, "HalfCheetah-v1", "TD3", 1_000_000, 10, 9567, 878),
         ("SimbaV2 collection", "HalfCheetah-v4", "SAC", 1_000_000, 10, 11321, 1108),
     ],
 )
 def test_returns_are_those_of_the_sources(source, env, algorithm, step, runs, mean, std):
     values = theirs_at(source, env, algorithm, step)
-    assert (len(values), round(values.mean())) == (runs, mean)
-    assert std in (None, round(values.std(ddof=1)))
+    assert (len(values), round(values.mean()), round(values.std(ddof=1))) == (runs, mean, std)
 
 
 @pytest.fixture
@@ -113,7 +93,6 @@ def test_table_of_one_cell_by_hand(td3):
     ranks = stats.mannwhitneyu(ours, theirs).pvalue, stats.brunnermunzel(ours, theirs).pvalue
     assert record["p_rank"] == pytest.approx(max(ranks))
     assert records["LQNew: Spinning Up rerun (TF1)"]["steps"] == 51_999  # the nearest that it has
-    assert any("sfujim/TD3, commit 34770cc, on" in note and "TD3: evaluation returns." in note for note in table.notes)
 
 
 def test_their_curves_are_drawn_over_steps_only(td3):
