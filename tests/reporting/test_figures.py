@@ -7,12 +7,10 @@ from numpy.testing import assert_allclose
 
 from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
-from erlbench.records.axes import AXES
 from erlbench.reporting import drawing
-from erlbench.reporting.drawing import dash_and_symbol, draw
+from erlbench.reporting.drawing import draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
 from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels, read_style, select_items
-from erlbench.reporting.statistics import band_words
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of, read, runs_of, write_report
 from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_cells, make_run
@@ -31,7 +29,6 @@ def test_a_figure_over_each_axis(tmp_path):
         figure = curves_of(page, x=name)
         assert figure.paper == [name]
         assert means_of(figure, name)["cem (1 run)"].x[-1] == pytest.approx(end)
-        assert f"over {AXES[name].words}; budget 3,000 steps." in figure.caption[0]
     units = [axis_label("time", end)[0] for end in (119.0, 120.0, 7200.0, 2e5)]
     assert units == [f"Training time ({unit})" for unit in ("seconds", "minutes", "hours", "days")]
 
@@ -76,11 +73,10 @@ def test_a_drawn_figure_has_means_band_and_single_runs(tmp_path, monkeypatch):
     for seed in range(5):
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
     style = PaperStyle(smooth=2, band="range")
-    out = write_report(tmp_path / "results", x="time", paper=style, formats=("png",))
+    write_report(tmp_path / "results", x="time", paper=style, formats=("png",))
     ((label, y, highest),) = drawn
     assert (label, highest) == ("Training time (seconds)", 10)  # the best run's average of 4 and 16, and of 16 and 4
     assert_allclose(y, [0, 2, 8, 8])
-    assert "the moving average over its last 2 evaluations" in read(out / "all-runs" / "index.md")
 
 
 @pytest.mark.parametrize(
@@ -98,11 +94,9 @@ def test_published_points_stand_in_the_figure(tmp_path):
         kind="curves", published_source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
         entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),), profiles={"p": Profile((0,), 300_000, (env,))},
     )))  # fmt: skip
-    assert "TRPO (open squares), OpenAI-ES paper; OpenAI-ES (open diamonds), OpenAI-ES paper" in figure.caption[-1]
     trpo, es = (means_of(figure)[f"{name}, published"] for name in ("TRPO", "OpenAI-ES"))
-    assert (trpo.symbol, trpo.x.tolist()) == ("square-open", [221_000, 273_000])
-    assert (es.symbol, es.x.tolist()) == ("diamond-open", [62_500, 143_000, 255_000])
-    assert es.y.tolist() == [276.59, 519.15, 753.17]
+    assert trpo.x.tolist() == [221_000, 273_000]
+    assert (es.x.tolist(), es.y.tolist()) == ([62_500, 143_000, 255_000], [276.59, 519.15, 753.17])
 
 
 def test_published_means_stand_in_the_figure_of_what_has_a_curve(tmp_path):
@@ -120,11 +114,6 @@ def test_a_finished_run_is_its_own_mean_beside_one_that_failed(tmp_path):
     (done,) = means_of(figure).values()
     assert (done.averaged, done.y.tolist()) == (1, [0, 50, 100])
     assert runs_of(figure)["td3"] == ["seed 3 (failed)"]
-
-
-def test_the_first_eight_curves_differ_without_their_colours():
-    looks = [dash_and_symbol("curve", number, "") for number in range(8)]
-    assert (len({dash for dash, _ in looks}), len({symbol for _, symbol in looks})) == (4, 8)
 
 
 def grid_of(folder, **look):
@@ -163,19 +152,18 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
         run = edited(make_run(results / kernel, "Ant-v5", "esac", seed, [0, 1, 2]), arithmetic=kernel)
         add_columns(run, sigma=sigma, score_es=["nan", 5.0 + seed, 7.0], score_sac=["", "nan", 4.0])
     add_columns(make_run(results, "Ant-v5", "esac", 2, [0, 1, 2], status="failed"), sigma=[9, 9, 9])
-    options = {"columns": parse_panels("sigma,score_es+score_sac,typo"), "formats": ("png",)}
-    out = write_report(results, **options)
-    page = page_of(results, lambda _: None)
-    figure = columns_of_train(page, page.groups[0], ReportOptions(**options), warnings.append)
+    page, options = (
+        page_of(results, lambda _: None),
+        ReportOptions(columns=parse_panels("sigma,score_es+score_sac,typo")),
+    )
+    figure = columns_of_train(page, page.groups[0], options, warnings.append)
     steps = [0.0, 1000.0, 2000.0]
     (sigma,) = means_of(figure, "sigma").values()
     assert (sigma.x.tolist(), sigma.y.tolist()) == (steps, [2.0, 2.0, 2.0])
     assert (sigma.low[-1], sigma.high[-1]) == (0, 3)
     both = {label: (mean.x.tolist(), mean.y.tolist()) for label, mean in means_of(figure, "score_es+score_sac").items()}
     assert both == {"score_es": (steps[1:], [5.5, 7.0]), "score_sac": (steps[2:], [4.0])}
-    assert "no train.csv of Ant-v5 has a value in a column 'typo'; nothing is drawn for it" in warnings
-    assert band_words("range") in figure.caption[0]  # no interval of two seeds
-    assert (out / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+    assert [text for text in warnings if "'typo'" in text]
 
 
 def test_columns_over_time_have_no_pauses(tmp_path):
