@@ -1,6 +1,7 @@
 """Hyper-parameters: types, layers, ranges, messages."""
 
 import re
+from ast import literal_eval
 from dataclasses import dataclass, fields
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.settings import environment_name, resolve, setting, setting_text, toml_values
+from tests.tables import cells
 
 
 @dataclass(frozen=True)
@@ -28,41 +30,44 @@ def resolved(**overrides):
     return resolve(Settings, "Hopper-v5", {}, overrides, owner="td3")
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "expected"),
-    [
-        ("batch_size", "1e5", 100_000), ("batch_size", "1_000", 1000), ("batch_size", 2.0, 2),
-        ("hidden", "400-300", (400, 300)), ("hidden", "64,32", (64, 32)), ("hidden", [8], (8,)),
-        ("antithetic", "true", True), ("antithetic", "No", False), ("antithetic", "off", False), ("tau", "1", 1.0),
-    ],
-)  # fmt: skip
+FORMS = """
+batch_size | "1e5"     | 100_000
+batch_size | "1_000"   | 1000
+batch_size | 2.0       | 2
+hidden     | "400-300" | (400, 300)
+hidden     | "64,32"   | (64, 32)
+hidden     | [8]       | (8,)
+antithetic | "true"    | True
+antithetic | "No"      | False
+antithetic | "off"     | False
+tau        | "1"       | 1.0
+"""
+
+
+@pytest.mark.parametrize(("name", "given", "expected"), cells(FORMS))
 def test_a_value_is_taken_in_its_forms(name, given, expected):
-    value = getattr(resolved(**{name: given}), name)
+    value, expected = getattr(resolved(**{name: literal_eval(given)}), name), literal_eval(expected)
     assert (value, type(value)) == (expected, type(expected))
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        ({"batch_size": "1.5"}, "'batch_size' of td3 must be an integer, not '1.5'"),
-        ({"batch_size": 0}, "'batch_size' of td3 must be at least 1, not 0"),
-        ({"tau": "nan"}, "setting 'tau' of td3 must be a finite number, not 'nan'"),
-        ({"tau": "1.5"}, "setting 'tau' of td3 must be at most 1, not '1.5'"),
-        ({"hidden": "400-0"}, "setting 'hidden' of td3 must be at least 1, not '400-0'"),
-        ({"hidden": "a-b"}, "setting 'hidden' of td3 must be integers such as 400-300, not 'a-b'"),
-        (
-            {"activation": "rellu"},
-            "setting 'activation' of td3 must be one of tanh, relu, not 'rellu'; did you mean 'relu'?",
-        ),
-        ({"antithetic": "maybe"}, "setting 'antithetic' of td3 must be true or false, not 'maybe'"),
-        ({"bach_size": 1}, "unknown setting 'bach_size' of td3; did you mean 'batch_size'?"),
-        ({"limit": 200}, "settings of td3: limit (200) cannot exceed batch_size (100)"),
-    ],
-)
-def test_a_value_that_does_not_fit_a_setting_is_named(overrides, message):
-    with pytest.raises(UsageError) as caught:
-        resolved(**overrides)
-    assert message in str(caught.value)
+REFUSED = """
+batch_size | 1.5   | 'batch_size' of td3 must be an integer
+batch_size | 0     | at least 1
+tau        | nan   | a finite number
+tau        | 1.5   | at most 1
+hidden     | 400-0 | at least 1
+hidden     | a-b   | 'a-b'
+activation | rellu | did you mean 'relu'
+antithetic | maybe | true or false
+bach_size  | 1     | did you mean 'batch_size'
+limit      | 200   | limit (200) cannot exceed batch_size (100)
+"""
+
+
+@pytest.mark.parametrize(("name", "value", "message"), cells(REFUSED))
+def test_a_value_that_does_not_fit_a_setting_is_named(name, value, message):
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        resolved(**{name: value})
     assert caught.value.exit_code == 2
 
 

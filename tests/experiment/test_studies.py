@@ -10,6 +10,7 @@ from erlbench.experiment.command import requested_cells
 from erlbench.experiment.studies import load_studies
 from erlbench.experiment.study import Entry, profile_settings
 from tests.calls import refuse
+from tests.tables import cells
 
 SMALL = """\
 [profiles.smoke]
@@ -63,37 +64,30 @@ def test_a_small_file(tmp_path):
     assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("[profiles.smoke]", "[profile.smoke]", "line 1: unknown key 'profile'; did you mean 'profiles'?"),
-        ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, "
-         "not 'score'; did you mean 'scores'?"),
-        ('algo = "aes-rl"', 'algo = "aesrl"', "line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?"),
-        ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
-        ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
-        ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
-         "you mean 'Hopper-v5'?"),
-        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7.5 }",
-         "line 27: 'env_timesteps' must be a table, each an integer, not {'Hopper-v5': 7.5}"),
-        ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", axis = "minutes" }]',
-         "line 25: 'from', 'to' and 'axis' belong to metric = \"curve\""),
-        ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", more-by = "1'
-         + 400 * "0" + ' %" }]', "line 25: 'more-by' must be a number or a percentage"),
-        ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
-        ("{ start_timesteps", "{ start_timestep", "line 4: no algorithm of study 'one' has a setting 'start_timestep'; "
-         "did you mean 'start_timesteps'?"),
-        ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
-         "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
-        ('"td3" }]', '"td3", workers = 2 }]', "line 24: 'workers' means nothing to td3"),
-        ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
-    ],
-)  # fmt: skip
+MISTAKES = """
+[profiles.smoke]  | [profile.smoke]    | line 1: unknown key 'profile'; did you mean 'profiles'?
+kind = "scores"   | kind = "score"     | line 8: 'kind' must be one of scores, time, curves, timeline
+algo = "aes-rl"   | algo = "aesrl"     | line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?
+workers = 3       | name = "td3"       | line 12: study 'one' has two entries 'td3'
+entries = [{ algo = "td3" }] | note = "" | line 21: study 'two' needs 'entries'
+seeds = [4]       | env_timesteps = { "Hoper-v5" = 7 } | line 27: 'Hoper-v5' is not in the profile's envs
+seeds = [4]       | env_timesteps = { "Hopper-v5" = 7.5 } | line 27: 'env_timesteps' must be a table
+"td3" }] | "td3" }, { algo = "sac" }]; compare = [{ first = "td3", second = "sac", axis = "minutes" }] | line 25: 'from'
+"td3" }] | "td3" }, { algo = "sac" }]; compare = [{ first = "td3", second = "sac", more-by = "1e400 %" }] | 'more-by'
+seeds = 2         | seeds = = 2        | cannot be read: Invalid value (at line 2
+{ start_timesteps | { start_timestep   | line 4: no algorithm of study 'one' has a setting 'start_timestep'
+"td3" }]          | "cem", settings = { bins = 3 } }, { algo = "td3" }] | line 24: bins=3 is for continuous actions
+"td3" }]          | "td3", workers = 2 }] | line 24: 'workers' means nothing to td3
+"Walker2d-v5"]    | "Walker3d-v5"]     | line 28: environment 'Walker3d-v5' cannot be made
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "message"), cells(MISTAKES))
 def test_errors_name_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
     monkeypatch.chdir(tmp_path)
-    text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
+    text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "bins" in message else SMALL
     assert old in text
-    Path("studies.toml").write_text(text.replace(old, new, 1))
+    Path("studies.toml").write_text(text.replace(old, new.replace("; ", "\n"), 1))
     with pytest.raises(UsageError) as caught:
         requested_cells(arguments({"study": "one,two"}))
     assert str(caught.value).startswith("studies.toml")

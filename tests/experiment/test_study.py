@@ -1,5 +1,6 @@
 """A user's study without profiles: its keys, its pairs, its errors, its canonical text and its hash."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import BENCHMARKS, load_studies
 from erlbench.experiment.study import NO_PROFILE, Pair, read_amount, study_text
+from tests.tables import cells
 
 RESULTS = Path(__file__).parents[2] / "results"
 WALL_CLOCK = """\
@@ -49,14 +51,20 @@ def test_a_study_of_ten_lines(tmp_path):
     assert pair == Pair(pair.first, pair.second, ("Hopper-v5",), "curve", 5000.0, 10_000.0, "simulator-steps")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("0.00001", "0.00001"), ("1e-7", "0.0000001"), ("1e16", "1" + 16 * "0"),
-        ("10_000_000_000_000_000", "1" + 16 * "0"), ("3", "3"), ("2.50", "2.5"), ("0.0", "0"),
-        ('"7.5 %"', "7.5 %"), ('"12"', "12"),
-    ],
-)  # fmt: skip
+AMOUNTS = """
+0.00001 | 0.00001
+1e-7    | 0.0000001
+1e16    | 10000000000000000
+10_000_000_000_000_000 | 10000000000000000
+3       | 3
+2.50    | 2.5
+0.0     | 0
+"7.5 %" | 7.5 %
+"12"    | 12
+"""
+
+
+@pytest.mark.parametrize(("value", "text"), cells(AMOUNTS))
 def test_a_claimed_difference_is_any_number_or_a_percentage(tmp_path, value, text):
     (pair,) = load(tmp_path, 'less-by = "75 %"', f"more-by = {value}").compare
     assert pair.more_by == text == read_amount(text, "more-by")
@@ -68,36 +76,26 @@ def test_a_claimed_difference_that_is_no_amount_is_refused(tmp_path, value):
         load(tmp_path, 'less-by = "75 %"', f"more-by = {value}")
 
 
-PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", less-by = "75 %" }'
+MISTAKES = """
+total_timesteps = 30_000 | total_timestep = 30_000     | line 7: unknown key 'total_timestep' in [studies.wall-clock]
+[studies.wall-clock]     | [studies.'../wall-clock']   | line 1: a study's name '../wall-clock'
+seeds = 5                | seeds = 5; total_minutes = 3.5 | line 7: 'total_minutes' is about modelled times
+["Hopper-v5"], total     | ["Hoper-v5"], total         | line 10: 'Hoper-v5' is in no profile's envs
+second = "cem-rl"        | second = "cem-lr"           | line 13: 'cem-lr' is no entry; did you mean 'cem-rl'?
+first = "aes-rl@fixed-ratio" | first = "cem-rl"        | line 13: 'cem-rl' is compared with itself
+less-by = "75 %"         | less-by = "120 %"           | line 13: 'less-by' is at most
+less-by = "75 %"         | more-by = 3, less-by = "75 %" | line 13: a pair has 'more-by' or 'less-by'
+"minutes"                | "curve", from = 9000, to = 8000 | line 13: 'from' must be below 'to'
+"minutes"                | "curve", from = 9000, to = 18_000 | line 13: the curve of 'aes-rl@fixed-ratio' may end
+"minutes"                | "minutes", envs = ["HalfCheetah-v5"] | line 13: 'aes-rl@fixed-ratio' and 'cem-rl' do
+75 %" },                 | 75 %" },; { first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes" }, | line 14
+"""
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("total_timesteps = 30_000", "total_timestep = 30_000", "line 7: unknown key 'total_timestep' in "
-         "[studies.wall-clock]; did you mean 'total_timesteps'?"),
-        ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be "),
-        ("seeds = 5", "seeds = 5\ntotal_minutes = 3.5", "line 7: 'total_minutes' is about modelled times"),
-        ('["Hopper-v5"], total', '["Hoper-v5"], total', "line 10: 'Hoper-v5' is in no profile's envs; did you mean "
-         "'Hopper-v5'?"),
-        (PAIR, PAIR.replace('second = "cem-rl"', 'second = "cem-lr"'), "line 13: 'cem-lr' is no entry; did you mean "
-         "'cem-rl'?"),
-        (PAIR, PAIR.replace('"aes-rl@fixed-ratio"', '"cem-rl"'), "line 13: 'cem-rl' is compared with itself"),
-        (PAIR, PAIR.replace("75 %", "120 %"), "line 13: 'less-by' is at most "),
-        (PAIR, PAIR.replace("less-by", "more-by = 3, less-by"), "line 13: a pair has 'more-by' or 'less-by', not both"),
-        (PAIR, PAIR.replace('"minutes"', '"curve", from = 9000, to = 8000'), "line 13: 'from' must be below 'to', not "
-         "9,000 and 8,000"),
-        (PAIR, PAIR.replace('"minutes"', '"curve", from = 9000, to = 18_000'), "line 13: the curve of "
-         "'aes-rl@fixed-ratio' may end before 18,000; its total_timesteps must be at least 21,000, not 20,000"),
-        (PAIR, PAIR.replace("less-by", 'envs = ["HalfCheetah-v5"], less-by'), "line 13: 'aes-rl@fixed-ratio' and "
-         "'cem-rl' do not both run on HalfCheetah-v5"),
-        (PAIR, f"{PAIR},\n{PAIR}", "line 14: 'compare' has this pair twice"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "message"), cells(MISTAKES))
 def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
-    with pytest.raises(UsageError) as caught:
-        load(tmp_path, old, new)
-    assert f"studies.toml, {message}" in str(caught.value)
+    with pytest.raises(UsageError, match=re.escape(f"studies.toml, {message}")):
+        load(tmp_path, old, new.replace("; ", "\n"))
 
 
 @pytest.mark.parametrize("stored", [BENCHMARKS, *sorted(RESULTS.rglob("study.toml"))])
