@@ -1,11 +1,17 @@
 """`erlbench new algorithm`, and algorithms and studies that the suite does not know."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.testing import check_algorithm
 from tests.calls import refuse, succeed
+from tests.tables import cells
+
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 
 @pytest.fixture
@@ -66,26 +72,39 @@ def test_an_entry_point_is_listed_and_found(package):
         registry.plugins.cache_clear()
 
 
+# None is a word of Python, and the module imports Perturbed.
+NO_NAMES = """
+td3       | there        | already
+My Search | there        | is no name of an algorithm
+none      | there        | class None
+perturbed | there        | class Perturbed
+my-search | file/package | file/package cannot be written
+"""
+NO_ALGORITHMS = """
+nowhere:Thing                            | 'nowhere:Thing' cannot be imported: ModuleNotFoundError
+math:pi                                  | is neither
+erlbench.algorithms.base:Algorithm       | does not define _ask, _tell,
+erlbench.algorithms.search.search:Search | does not define mean_ref,
+"""
+
+
 def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp_path):
     (tmp_path / "file").touch()
-    for name, out, message in (
-        ("td3", "there", "already"),
-        ("My Search", "there", "is no name of an algorithm"),
-        ("none", "there", "class None"),  # which is a word of Python
-        ("perturbed", "there", "class Perturbed"),  # which the module imports
-        ("my-search", "file/package", f"{tmp_path / 'file/package'} cannot be written"),
-    ):
+    for name, out, message in cells(NO_NAMES):
         refuse(message, "new", "algorithm", name, "--out", tmp_path / out)
     assert not (tmp_path / "there").exists()
-    for name, message in (
-        ("nowhere:Thing", "'nowhere:Thing' cannot be imported: ModuleNotFoundError"),
-        ("math:pi", "is neither"),
-        ("erlbench.algorithms.base:Algorithm", "does not define _ask, _tell, "),
-        ("erlbench.algorithms.search.search:Search", "does not define mean_ref, "),
-    ):
+    for name, message in cells(NO_ALGORITHMS):
         refuse(message, "run", "--algo", name, "--env", "Pendulum-v1", "--dry-run")
     search = "search=erlbench.algorithms.search.search:Search"
     refuse("does not define mean_ref", "run", "--algo", "cem-rl", "--set", search, "--env", "Pendulum-v1", "--dry-run")
+
+
+@pytest.mark.slow
+def test_the_module_of_the_page_is_what_every_algorithm_must_be(tmp_path, monkeypatch):
+    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    (tmp_path / "erlbench_my_ars.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    check_algorithm("erlbench_my_ars:MyArs", tmp_path / "runs")
 
 
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
