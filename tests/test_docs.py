@@ -18,15 +18,6 @@ REFERENCE = ROOT / "results" / "reference"
 
 
 @pytest.mark.data
-def test_each_folder_of_reference_results_is_explained():
-    """The page says what its runs are; its links name sections of the documentation."""
-    text = (REFERENCE / "README.md").read_text()
-    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
-    named = {name for row in rows for name in re.findall("`([^`]+)`", row)}
-    assert named == {folder.name for folder in REFERENCE.iterdir() if folder.is_dir()}
-
-
-@pytest.mark.data
 def test_each_reference_run_is_shown():
     """Two runs with one environment, name, seed and budget would hide one another in the report of all of them."""
     warnings = []
