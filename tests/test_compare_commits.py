@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from benchmarks.compare_commits import __main__ as program
 from benchmarks.compare_commits.cases import CASES
-from benchmarks.compare_commits.compare import compare, describe, mark_intended, read_report, read_runs
+from benchmarks.compare_commits.compare import compare, describe, mark_intended, read_runs
 
 ROOT = Path(__file__).parents[1]
 MEASURED = CASES["runs"]["measured"]
@@ -140,12 +140,3 @@ def test_the_exit_code_is_0_for_equal_or_intended_1_for_other_differences_and_2_
     for words in (("z",), ("a", "--only", "run"), ("a", "--only", "runs", "--skip", "runs"), ("a", "--intended", "z")):
         assert compare_commits(*words).exit_code == 2
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_a_report_is_compared_cell_by_cell(tmp_path):
-    for name, p in (("old", "0.013"), ("new", "0.03")):
-        (tmp_path / name).mkdir()
-        rows = [["env", "first", "p"], ["Ant", "cem", p], ["Ant", "td3", "nan"]]
-        write_csv(tmp_path / name / "tests.csv", rows if name == "old" else [rows[0], *rows[:0:-1]])
-    (difference,) = compare("reports/pair", *(read_report(tmp_path / name) for name in ("old", "new")))
-    assert [*difference.values()][1:] == ["tests.csv", "p", "Ant, cem#0", "0.013", "0.03"]
