@@ -10,7 +10,6 @@ import pytest
 from erlbench import bundle
 from erlbench.bundle import is_bundle, open_bundles, write_bundle
 from erlbench.errors import UsageError
-from tests import calls
 from tests.reporting.make_runs import make_run
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -131,12 +130,3 @@ def test_a_fifo_and_a_sparse_file_are_no_bundles(packed):
     with packed.open("wb") as file:
         file.truncate(5 << 30)
     assert "4 GiB" in refuse(packed)
-
-
-@pytest.mark.parametrize("command", ["report", "verify", "show", "convert"])
-def test_a_hostile_bundle_is_one_line_of_every_command(packed, command, tmp_path):
-    rewrite(packed, {"../evil": b"x"})
-    words = ["--out", str(tmp_path / "out")] if command in ("report", "convert") else []
-    words += ["--to", "tensorboard"] if command == "convert" else []
-    calls.refuse(packed, command, packed, *words)
-    assert not (tmp_path / "out").exists()
