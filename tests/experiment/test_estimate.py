@@ -5,15 +5,12 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from erlbench.algorithms import registry
-from erlbench.algorithms.search.pycma import full_memory, full_seconds
 from erlbench.envs.catalogue import LISTED
 from erlbench.envs.registry import problem
 from erlbench.experiment.costs import BUILT_IN, built_in_costs
-from erlbench.experiment.estimate import MEASURED, START_SECONDS, estimate, never_timed, observation_width, update_size
+from erlbench.experiment.estimate import MEASURED, estimate, never_timed, observation_width, update_size
 from erlbench.work.replay import Replay
 from tests.runs import make_cell, run
 
@@ -31,22 +28,6 @@ def test_the_size_of_an_update_is_relative_to_that_of_the_cell_that_was_measured
     costs = built_in_costs()
     expected = 10_000 * (costs.critic_update + 5 * costs.actor_update)  # of AES-RL
     assert seconds[0] - seconds[1] == pytest.approx(expected / 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("widths", [(256, 256), (1024, 256)])
-def test_crossqs_updates_take_what_is_estimated(tmp_path, widths):
-    """Beside TD3's on this machine, within a factor of two. Mutations: a factor of 1, critics as wide as actors."""
-    cells, seconds = [], []
-    for algo, hidden in (("td3", (256, 256)), ("crossq", widths)):
-        settings = {"hidden": (256, 256), "critic_hidden": hidden, "batch_size": 256, "start_timesteps": 100}
-        cells.append(make_cell(algo, tmp_path / algo, "Pendulum-v1", 300, settings=settings, final_episodes=1))
-        assert run(cells[-1]) == 0
-        tasks = pd.read_csv(next(tmp_path.glob(f"{algo}/**/tasks.csv")))
-        seconds.append(tasks.cpu_s[tasks.critic_updates > 0].sum())
-    task = problem("Pendulum-v1")
-    estimated = [estimate(cell, task, 1).core_seconds - START_SECONDS for cell in cells]
-    assert 0.5 < (seconds[1] / seconds[0]) / (estimated[1] / estimated[0]) < 2
 
 
 @pytest.mark.parametrize(
@@ -70,19 +51,6 @@ def test_a_run_records_what_is_estimated(tmp_path, monkeypatch, algo, changes, s
     task = problem(cell.env, limit)
     found = estimate(cell, task, 1).disk / (4 * observation_width(task))
     assert sum(recorded) / 2 <= found <= 2 * sum(recorded)
-
-
-def test_a_full_covariance_matrix_takes_memory_and_time(tmp_path):
-    """64-64 on the cart-pole: 4,545 parameters. More processes do not make the main process faster."""
-    few = {"hidden": (64, 64), "episodes": 1, "population": 20, "covariance": "full"}
-    cell = make_cell("cma-es", tmp_path, steps=10 * 20 * 500, settings=few, final_episodes=1, eval_freq=10**9)
-    without = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, covariance="diagonal"))
-    task = problem(cell.env)
-    size = registry.find("cma-es").policy_for(cell.settings, task).size
-    for processes in (1, 2):
-        full, diagonal = estimate(cell, task, processes), estimate(without, task, processes)
-        assert full.memory - diagonal.memory == full_memory(size)
-        assert full.seconds - diagonal.seconds == pytest.approx(10 * full_seconds(size, 20))
 
 
 def test_an_environment_of_which_no_step_was_timed_is_named(tmp_path):
