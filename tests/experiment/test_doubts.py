@@ -2,17 +2,12 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
-from erlbench.cli.cells import say_duration
 from erlbench.cli.run import command
-from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.estimate import FEW, NEVER_TRAINS, find_doubts, shorten_doubts
-from erlbench.experiment.schedule import CellSchedule, Share
+from erlbench.experiment.estimate import find_doubts
 from erlbench.records.run import NEVER_TRAINED, RunFiles
-from tests.calls import call
 from tests.reporting.compare import load_run
 from tests.runs import four_first, make_cell, rows, run
 
@@ -77,20 +72,3 @@ def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
     assert cell.eval_freq == frequency
     (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words, "--eval-freq", "1000")
     assert cell.eval_freq == 1000
-
-
-@pytest.mark.parametrize(("processes", "jobs", "share"), [(0, 2, 1), (2, 2, 2), (2, 1, 1)])
-def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_share(processes, jobs, share):
-    options = RunOptions(processes, jobs=jobs)
-    shares = (Share(processes=processes, seconds=600.0, core_seconds=600.0),) * 2
-    schedule = CellSchedule(shares, range(2), jobs=jobs)
-    assert say_duration(schedule, options).startswith(duration(1200.0 / share))
-
-
-@pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 1)])
-def test_many_doubts_of_one_kind_are_counted(algos, lines):
-    words = ("--algo", algos, "--env", ENV, "--total-timesteps", "300")
-    doubts = [*find_doubts(cells(*words), problem)]
-    assert [kind for kind, _ in doubts] == [NEVER_TRAINS] * len(algos.split(","))
-    assert len(list(shorten_doubts(doubts))) == lines
-    assert "start_timesteps" in call("run", *words, "--dry-run").stderr
