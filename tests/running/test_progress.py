@@ -11,7 +11,6 @@ from rich.console import Console
 
 from erlbench.running import progress
 from erlbench.running.progress import Display
-from tests.runs import make_cell, run
 
 
 def test_the_time_left_follows_the_rate(monkeypatch):
@@ -44,15 +43,6 @@ def test_a_terminal_has_bars_narrower_than_itself_and_keeps_the_lines_that_stay(
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", console.file.getvalue()))
     assert "cell 1: done" in map(str.strip, lines)
     assert max(map(len, lines)) == 80 - len("^C")  # which the terminal writes behind them
-
-
-def test_a_line_has_steps_returns_and_busy_processes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
-    monkeypatch.setattr(progress, "REFRESH", 0.0)
-    assert run(make_cell("cem", tmp_path, evaluate="after"), verbosity=0) == 0
-    lines = capsys.readouterr().err
-    assert re.search(r"[5-9]\d\d/1,000 steps  training return \d+\.\d  score -  busy 1/1  ", lines)
-    assert re.search(r"1,\d+/1,000 steps  evaluation [2-5] of 5  score \d+\.\d  busy 1/1  -/s", lines)
 
 
 @pytest.mark.parametrize("quiet", [False, True])
