@@ -103,20 +103,3 @@ def test_evaluating_afterwards_gives_the_same_rows_also_after_an_interruption(tm
     assert rows == all_rows(parts.directory)
     assert rows["eval.csv"] == all_rows(during.directory)["eval.csv"]
     assert len(rows["eval.csv"]) >= 4
-
-
-def test_a_finished_cell_is_left_alone(tmp_path):
-    def modified():
-        return {
-            path.name: path.stat().st_mtime_ns
-            for path in cell.directory.iterdir()
-            if not path.name.startswith(("lock", "lease"))
-        }
-
-    cell = make_cell("cem", tmp_path, steps=200)
-    assert run(cell) == 0
-    before = modified()
-    assert run(cell) == 0
-    assert before == modified()
-    assert not (cell.directory / "replay").exists()
-    assert (cell.directory / "policy.safetensors").exists()
