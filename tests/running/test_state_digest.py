@@ -10,34 +10,13 @@ from erlbench.verification.comparison import run_again
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Result, Task
 from tests.faults import Line
-from tests.runs import csv_rows, interrupt, make_cell, run
+from tests.runs import csv_rows, make_cell, run
 
 
 def digests(cell):
     """Of each row: the evaluation, its training steps and the digest."""
     rows = csv_rows(cell.directory / "eval.csv")
     return [(row["evaluation"], row["timesteps"], row["digest"]) for row in rows]
-
-
-@pytest.mark.parametrize(
-    "algo",
-    [
-        "cem",
-        "aes-rl",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("openai-es", "td3", "p-cem-rl", "ppo")),
-    ],
-)
-def test_equal_runs_have_equal_digests_whatever_ran_them(tmp_path, algo):
-    """Asynchronous ones in simulated time."""
-    given = {"steps": 700, "simulated_time": True, "simulated_processes": 3} if "-rl" in algo else {"steps": 1500}
-    whole, parts, workers = (make_cell(algo, tmp_path / name, **given) for name in ("whole", "parts", "workers"))
-    assert run(whole) == 0
-    interrupt(parts, 5, 9)
-    assert run(parts) == 0
-    assert run(workers, processes=2) == 0
-    expected = digests(whole)
-    assert len({digest for _, _, digest in expected}) == len(expected) > 2
-    assert digests(parts) == digests(workers) == expected
 
 
 def digest(folder, name="1.x", **parts):
