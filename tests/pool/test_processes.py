@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.errors import TaskError
-from erlbench.pool.processes import CHUNK, Durations, ProcessPool
-from erlbench.work.tasks import Result, Task
+from erlbench.pool.processes import CHUNK, ProcessPool
 
 from .helpers import local_pool, one, results, task
 
@@ -82,20 +81,6 @@ def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     assert event.event == "task hung"
     assert "task 1 (test)" in event.message
     assert "1.5 s" in event.message
-
-
-def test_a_chunk_is_short_and_a_small_part_of_what_is_ready():
-    short, durations = Task(1, "short", "m:f", (0,)), Durations()
-    assert durations.chunk_size(short, 1000, 1) == 1
-    for _ in range(50):
-        durations.note(short, Result(1, {}, {}, 100.0, 100.001, 0))
-    assert durations.chunk_size(short, 1000, 1) in (99, 100)  # of a thousandth of a second each
-    assert durations.chunk_size(short, 160, 4) == 20
-    durations.note(short, Result(1, {}, {}, 0.0, 10.0, 0))
-    assert durations.chunk_size(short, 1000, 1) == 1
-    for _ in range(80):
-        durations.note(short, Result(1, {}, {}, 0.0, 0.001, 0))
-    assert durations.chunk_size(short, 1000, 1) > 30
 
 
 def test_short_tasks_go_together_in_order_and_long_ones_alone(monkeypatch):
