@@ -4,18 +4,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-import erlbench
 from erlbench.envs.registry import build, describe_problem, make
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
 from erlbench.work.rollout import play
 from tests import limited
 
 NAMES = [f"tests.limited:Limited{name}-v0" for name in limited.IDS]
-SMALL = {"set": {"population": 4, "elites": 2, "hidden": 8}, "eval_episodes": 1, "final_episodes": 1, "processes": 0}
 
 
 def expected(env):
@@ -65,13 +61,3 @@ def test_a_limit_within_that_shortens_episodes_is_remarked(name, limit, remarks)
     settings = {} if limit is None else {"max_episode_steps": limit}
     found = describe_problem(f"tests.limited:Limited{name}-v0", settings)
     assert len(found.remarks) == remarks
-
-
-@pytest.mark.parametrize(
-    ("env", "settings", "steps"),
-    [(limited.fifty, {"max_episode_steps": 80}, 50), (limited.pendulum, {"max_episode_steps": 250}, 200)],
-)
-def test_what_the_python_function_is_given_is_played_as_long(tmp_path, env, settings, steps):
-    results = erlbench.run("cem", env, env_set=settings, total_timesteps=1, out=tmp_path, **SMALL)
-    lengths = read_rows(results.runs[0], EpisodeRow)["l"]
-    assert set(lengths) == {steps}
