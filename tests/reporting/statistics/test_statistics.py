@@ -16,8 +16,6 @@ from erlbench.reporting.statistics import (
     mean_superiority_interval,
     superiority_interval,
 )
-from tests.reporting.compare import find_rows
-from tests.reporting.make_runs import make_run
 
 
 def test_estimates_of_too_few_values_and_improvements():
@@ -35,18 +33,6 @@ def test_pooled_estimates_by_hand():
     assert statistics.probability_of_improvement([[1, 2], [5]], [[2, 3], [4]]) == pytest.approx((0.125 + 1) / 2)
     assert statistics.iqm_over_environments([[2.0] * 10, [0.5] * 2]) == pytest.approx(1.25)
     assert math.isnan(statistics.iqm_over_environments([[1.0], []]))
-
-
-def test_minutes_per_million_with_and_without_warm_up(tmp_path):
-    # 2000 warm-up steps of 1 ms and 2000 trained steps of 10 ms: 22 s for 4000 steps.
-    make_run(tmp_path, "Ant-v5", "cem", 0, [0] * 5, warmup=2000, seconds_per_step=0.01)
-    (run,) = find_rows([tmp_path], pytest.fail)
-    assert statistics.minutes_per_million(run) == pytest.approx(22 / 4000 * 1e6 / 60)
-    rows = run.evaluations
-    after = statistics.minutes_per_million_after(rows.timesteps, rows.train_time_s, rows.critic_updates)
-    assert after == (pytest.approx(0.01 * 1e6 / 60), 1000)
-    for updates in ([0.0, 0.0, 0.0], [0.0, 0.0, 5.0]):
-        assert math.isnan(statistics.minutes_per_million_after(np.arange(3.0), np.arange(3.0), np.array(updates))[0])
 
 
 def test_a_mean_curve_by_hand():
