@@ -3,10 +3,8 @@
 import os
 import re
 import signal
-import socketserver
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -37,24 +35,6 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(UsageError, match=r"there is no Ray cluster on this machine \(.*refused\); start one by"):
         ray_nodes.connect("auto").__enter__()
-
-
-@pytest.mark.parametrize("greeting", [b"SSH-2.0-OpenSSH_9.2p1\r\n", b""])
-def test_something_else_listens_at_the_address(greeting, monkeypatch, ray):
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self):
-            self.request.sendall(greeting)
-            self.request.recv(1000)
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server, ThreadPoolExecutor(1) as executor:
-        executor.submit(server.serve_forever, 0.05)
-        try:
-            address = f"127.0.0.1:{server.server_address[1]}"
-            with pytest.raises(UsageError, match=rf"{address} \(.*not Ray\)"):
-                ray_nodes.connect(address).__enter__()
-        finally:
-            server.shutdown()
 
 
 @pytest.mark.slow
