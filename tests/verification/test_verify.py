@@ -52,12 +52,6 @@ def raise_a_return(folder):
     edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
 
 
-def lose_rows(folder):
-    for name in ("episodes.csv", "tasks.csv"):
-        (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:-1]))
-    renew(folder)
-
-
 def remove(folder, *names):
     for name in names:
         (folder / name).unlink()
@@ -99,7 +93,6 @@ LARGE = "episodes.csv", "tasks.csv"
     ("act", "differing", "unknown"),
     [
         (raise_a_return, "checksums evaluations policy", ""),
-        (lose_rows, "episodes tasks", ""),
         (lambda run: remove(run, "meta.json"), "version", "admission checksums config identity software"),
         (lambda run: remove(run, "eval.csv"), "checksums", "episodes evaluations policy scores tasks"),
         (lambda run: remove(run, *LARGE), "", "checksums episodes tasks"),
@@ -109,7 +102,6 @@ LARGE = "episodes.csv", "tasks.csv"
             "episodes tasks",
         ),
         (remove_policies, "version", "policy"),
-        (lambda run: edit_json(run / "status.json", lambda status: status.pop("files")), "version", "checksums"),
         (lambda run: (run / "policy.safetensors").write_bytes(b"nothing"), "checksums policy", ""),
         (lambda run: edit(run / "eval.csv", "0,0,", "0,x,"), "checksums damage evaluations policies", ""),
         (lambda run: change_starts(run, "kernel", "arithmetic"), "", "software"),
