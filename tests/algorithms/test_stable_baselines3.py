@@ -188,17 +188,11 @@ def test_updates_of_sac_equal_stable_baselines3(context, monkeypatch):
     assert abs(math.log(alpha)) == pytest.approx(20 * 3e-4, rel=0.05)
 
 
-@pytest.mark.parametrize("wrong", ["critic", "actor"])
-def test_not_a_number_is_an_error_of_sac(wrong, context):
+def test_an_action_that_is_not_a_number_is_an_error_of_sac(context):
     algorithm = SAC(SACSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=0), context)
     (task,) = algorithm.ask()
     inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
     inputs["learner"] = inputs["learner"].copy()
-    if wrong == "critic":
-        inputs["learner"][-3 * algorithm._critic.size * 2 - 1] = np.inf  # the last parameter of the online Q2
-        message = "loss of update 1 is"
-    else:
-        inputs["learner"][algorithm.policy_spec.size - 1] = np.nan  # the mean's bias
-        message = "the action of step 1 has a NaN"
-    with pytest.raises(NumericalError, match=message):
+    inputs["learner"][algorithm.policy_spec.size - 1] = np.nan  # the mean's bias
+    with pytest.raises(NumericalError, match="the action of step 1"):
         train_sac(task.settings, inputs, task.key, Workspace(context.store))
