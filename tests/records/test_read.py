@@ -1,7 +1,6 @@
 """Reading rows: what counts, what is left out with a warning, and that blocks of any size give the same."""
 
 import os
-import random
 from pathlib import Path
 
 import pandas as pd
@@ -11,18 +10,14 @@ from erlbench.files import Unusable
 from erlbench.records import read
 from erlbench.records.read import NAMED, read_rows
 from erlbench.records.run import require_runs, run_folders, starts
-from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, columns_of, header  # fmt: skip
+from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, header  # fmt: skip
 from erlbench.reporting.runs import find_runs
 from tests.reporting.make_runs import make_run
+from tests.tables import cells
 from tests.users import FIRST, as_user, needs_root
 
 RESULTS = Path(__file__).parents[2] / "results"
 TASKS = "task,kind,process,individual,start_s,end_s\n"
-# Cells as they are, and as nobody writes them.
-CELLS = (
-    "1", "2.5", "-3e4", "+7", "+inf", "-inf", "nan", "", "oops", "1_000", " 4", "5 ", "0x10", "9" * 30, "1e400", ".5",
-    "5.", "True", "1 2", '"q"', '"a,b"', '"', "#", "\x00", "é", "\u202e", "1e5e", "--1", "Infinity", "-0", "00012",
-)  # fmt: skip
 
 
 def parsed(text, row=TaskRow):
@@ -42,16 +37,16 @@ def test_every_stored_row_is_read_without_a_warning():
                 assert [name for name in frame if name in header(row)] == list(header(row))
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("1,es,0,0,0.5", "5 cells instead of 6"),
-        ("1,es,0,0,oops,1.0", "start_s is 'oops', not a number"),
-        ("1,es,0,0,,1.0", "start_s is '', not a finite number"),
-        ("1,es,0,0,inf,1.0", "start_s is 'inf', not a finite number"),
-        ("1_0,es,0,0,0.5,1.0", "task is '1_0', not a number"),
-    ],
-)
+DAMAGED = """
+1,es,0,0,0.5       | 5 cells instead of 6
+1,es,0,0,oops,1.0  | start_s is 'oops', not a number
+1,es,0,0,,1.0      | start_s is '', not a finite number
+1,es,0,0,inf,1.0   | start_s is 'inf', not a finite number
+1_0,es,0,0,0.5,1.0 | task is '1_0', not a number
+"""
+
+
+@pytest.mark.parametrize(("line", "problem"), cells(DAMAGED))
 def test_a_damaged_row_is_left_out_and_named(line, problem):
     frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n{line}\n2,es,0,0,1.0,2.0\n")
     assert list(frame["task"]) == [0, 2]
@@ -110,35 +105,14 @@ def test_what_no_run_writes_is_no_missing_file(tmp_path):
         read_rows(tmp_path, TaskRow)
 
 
-@pytest.mark.slow
-def test_blocks_of_any_size_give_the_same_frames(monkeypatch):
-    """Over 2,000 small files of all kinds, damaged in many ways; neither raises but for what no run writes."""
-    whole = 0
-    for seed in range(2000):
-        chance = random.Random(seed)
-        row = chance.choice(ROWS)
-        names = list(header(row, ("own",)))
-        texts = {column.name for column in columns_of(row) if column.kind == "text"}
-        lines = [",".join(names)]
-        for _ in range(chance.randrange(6)):
-            cells = [
-                chance.choice(CELLS) if chance.random() < 0.02 else "es" if name in texts else str(chance.randrange(90))
-                for name in names
-            ]
-            lines.append(",".join(cells[:-1] if chance.random() < 0.05 else cells))
-        data = "\n".join([*lines, ""]).encode()
-        frames = []
-        for value in (read.BLOCK, 2, 1):
-            with monkeypatch.context() as patch:
-                patch.setattr(read, "BLOCK", value)
-                try:
-                    frames.append(read_rows(Path(), row, data=data))
-                except Unusable:
-                    frames.append(pd.DataFrame())
-        for frame in frames[1:]:
-            pd.testing.assert_frame_equal(frames[0], frame, check_dtype=True)
-        whole += len(frames[0]) > 1
-    assert whole > 500
+def test_blocks_of_any_size_give_the_same_frames_and_warnings(monkeypatch):
+    text = TASKS + "0,es,0,0,0.0,1.0\n1,es,0,0,oops,1\n2,es,0,0,1,2,3\n0,a,0,0,0.0,1.0\n3,es,,0,0,1\n4,es,0,0,1,nan\n"
+    expected, warned = parsed(text)
+    for size in (2, 1):
+        monkeypatch.setattr(read, "BLOCK", size)
+        frame, warnings = parsed(text)
+        pd.testing.assert_frame_equal(frame, expected)
+        assert warnings == warned
 
 
 def test_texts_are_printable_and_quotes_are_read():
