@@ -1,9 +1,7 @@
 """Comparisons, tables and charts in a form that tests can ask."""
 
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
 from erlbench.reporting import build_report
 from erlbench.reporting.cells import list_rows
 from erlbench.reporting.figures import learning_curves
@@ -14,17 +12,13 @@ from erlbench.reporting.runs import find_runs, read_run, runs_frame
 from erlbench.reporting.score import FINAL
 from erlbench.reporting.scores import scores_table
 from erlbench.reporting.studies import make_study_pages
+from tests.calls import call
 from tests.reporting.make_studies import make_study
-
-
-def invoke(*words):
-    """An erlbench command."""
-    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 def run_report(*words):
     """What `erlbench report` prints, in one line; it must succeed."""
-    done = invoke("report", *words)
+    done = call("report", *words)
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split())
 

@@ -10,9 +10,9 @@ import pytest
 
 from erlbench.reporting import MARKER
 from erlbench.reporting.score import Moment
-from tests.calls import python
+from tests.calls import call, python
 from tests.files import contents
-from tests.reporting.compare import invoke, read, write_report
+from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -102,7 +102,7 @@ def test_no_file_of_others_is_removed_and_no_link_followed(results):
         path.write_text("thesis")
     before = contents(results)
     for folder, words in ((out, "holds other files and no report"), (results, str(results))):
-        refused = invoke("report", results, "--out", folder)
+        refused = call("report", results, "--out", folder)
         assert refused.exit_code == 2
         assert words.replace(" ", "") in "".join(refused.output.split())
     assert contents(results) == before
@@ -113,7 +113,7 @@ def test_no_file_of_others_is_removed_and_no_link_followed(results):
         path = write_report(results, out=results.parent / f"linked-{name}") / name
         path.unlink(missing_ok=True)
         path.symlink_to(target)
-        refused = invoke("report", results, "--out", path.parent)
+        refused = call("report", results, "--out", path.parent)
         assert (refused.exit_code, path.is_symlink()) == (2, True)
         assert str(path) in "".join(refused.output.split("\n"))
     assert read(out / "thesis.tex") == read(thesis) == "thesis"
@@ -180,7 +180,7 @@ def test_a_report_that_cannot_be_finished_leaves_the_earlier_one_as_it_is(result
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("erlbench.reporting.write_index", full)
-    refused = invoke("report", results, "--out", out, "--metric", "final-10")
+    refused = call("report", results, "--out", out, "--metric", "final-10")
     assert (refused.exit_code, "disk is full" in refused.output) == (1, True)
     assert contents(out) == before
 

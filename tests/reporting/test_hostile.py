@@ -12,9 +12,9 @@ from erlbench.cli import COMMANDS
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.cells import LEFT_OUT
 from erlbench.reporting.options import PaperStyle
-from tests.calls import python
+from tests.calls import call, python
 from tests.files import edit_json
-from tests.reporting.compare import invoke, read, write_report
+from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
@@ -69,7 +69,7 @@ def test_links_in_a_circle_are_walked_once(tmp_path, run):
     (tmp_path / "results" / "again").symlink_to(tmp_path / "results")
     (run.parent / "up").symlink_to(tmp_path)
     assert len(pd.read_csv(write_report(tmp_path / "results") / "cells.csv")) == 1
-    shown = invoke("show", tmp_path / "results")
+    shown = call("show", tmp_path / "results")
     assert (shown.exit_code, shown.stdout.count("seed-000")) == (0, 1)
 
 
@@ -111,7 +111,7 @@ def test_no_text_is_a_formula_commands_a_terminal_or_is_more_than_text_in_a_figu
         elif path.suffix == ".svg":
             assert "a" * 200 not in text, path
     for folder in (hostile / "results", hostile / "results" / "Hopper-v5" / "td3" / "seed-005"):
-        shown = invoke("show", folder)
+        shown = call("show", folder)
         assert shown.exit_code == 0
         assert not {"\x1b", "\x07"} & set(shown.output)
 

@@ -6,7 +6,6 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.summary.writer import event_file_writer
 
 from erlbench.errors import UsageError
@@ -19,6 +18,7 @@ from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.folder import RunFolder
 from erlbench.running.live_curves import LiveCurves
 from erlbench.running.progress import Display
+from tests.importing.files import read_events
 from tests.runs import check_same_as_whole, interrupt, listen, make_cell, run
 
 
@@ -69,8 +69,7 @@ def test_the_curves_are_those_of_the_files(tmp_path, monkeypatch):
     cell = interrupt(replace(short, total_timesteps=1500), 15, 10, tensorboard=True)
     assert run(cell, tensorboard=True) == 0
     assert len(list(cell.directory.glob("events.out.tfevents.*"))) == 5
-    read = EventAccumulator(str(cell.directory))
-    read.Reload()
+    read = read_events(cell.directory)
     for row, tag, column in (
         (EvaluationRow, "eval/mean_reward", "return_mean"), (GenerationRow, "search/epsilon", "epsilon"),
     ):  # fmt: skip

@@ -1,9 +1,8 @@
 """A budget in modelled minutes: where the run ends, what it refuses, and what others say of it."""
 
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
+from tests.calls import refuse
 from tests.runs import FILES, csv_rows, interrupt, make_cell, run, write_options
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
@@ -62,7 +61,6 @@ def test_an_interruption_changes_nothing(algo, tmp_path):
 )
 def test_what_cannot_be_run_is_refused_in_one_line(words, message, tmp_path):
     config = write_options(tmp_path / "options.toml", total_minutes=3)
-    given = ["--config", config, "--env", "Pendulum-v1", "--out", str(tmp_path / "out"), *words.split()]
-    result = CliRunner().invoke(cli, ["run", *given])
-    assert (result.exit_code, result.stderr.count("\n"), message in result.stderr) == (2, 1, True)
+    given = ("--config", config, "--env", "Pendulum-v1", "--out", tmp_path / "out", *words.split())
+    refuse(message, "run", *given)
     assert not (tmp_path / "out").exists()
