@@ -1,4 +1,4 @@
-"""What every registered algorithm must do: its seeds, settings and state."""
+"""What every registered algorithm must do: its settings and state."""
 
 import json
 
@@ -12,17 +12,9 @@ from erlbench.settings import setting_rows
 from erlbench.work.values import references
 from tests.algorithms.kept_settings import FILE, PARTS, resolved_settings, settings_of_parts
 from tests.calls import python
-from tests.runs import four_first, make_cell, rows, run
+from tests.runs import make_cell
 
 ALGORITHMS = list(registry.ALGORITHMS)
-
-
-@pytest.mark.parametrize("algo", four_first(ALGORITHMS))
-def test_seeds_differ(algo, tmp_path):
-    cells = [make_cell(algo, tmp_path, steps=300, seed=seed) for seed in (0, 1)]
-    assert run(*cells) == 0
-    first, second = (rows(cell.directory, "episodes.csv") for cell in cells)
-    assert [row["r"] for row in first] != [row["r"] for row in second]
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
