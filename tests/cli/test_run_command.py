@@ -13,22 +13,22 @@ from erlbench.errors import Interrupted
 from tests.calls import call, python, refuse, succeed
 from tests.reporting.make_runs import make_run
 from tests.runs import write_options
+from tests.tables import cells
+
+MISTAKES = """
+-q                                        | nothing to run
+--algo td4 --env Hopper-v5                | did you mean 'td3'?
+--algo td3@paper --env Hopper-v5          | 'default'
+--algo td3 --env Hoper-v5                 | 'Hoper-v5' cannot be made
+--algo cem --env CartPole-v1 --set bins=5 | bins=5
+--algo td3 --env Hopper-v5 --workers 2    | --workers
+--algo td3,cem --env Hopper-v5 --name a   | --name
+--study aes-rl-tabel-1                    | did you mean 'aes-rl-table-1'?
+--study aes-rl-table-1 --profile smok     | 'smok'
+"""
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "nothing to run"),
-        ("--algo td4 --env Hopper-v5", "unknown algorithm 'td4'; did you mean 'td3'?"),
-        ("--algo td3@paper --env Hopper-v5", "it is called 'default' now"),
-        ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
-        ("--algo cem --env CartPole-v1 --set bins=5", "bins=5 is for continuous actions; CartPole-v1 has discrete"),
-        ("--algo td3 --env Hopper-v5 --workers 2", "--workers means nothing to td3"),
-        ("--algo td3,cem --env Hopper-v5 --name a", "--name needs one algorithm"),
-        ("--study aes-rl-tabel-1", "unknown study 'aes-rl-tabel-1'; did you mean 'aes-rl-table-1'?"),
-        ("--study aes-rl-table-1 --profile smok", "unknown profile 'smok' of study 'aes-rl-table-1'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cells(MISTAKES))
 def test_bad_input_gets_one_message_and_exit_code_2(words, message):
     refuse(message, "run", *words.split())
 

@@ -8,6 +8,7 @@ from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 from erlbench.envs.registry import build, problem
 from tests.calls import refuse, succeed
 from tests.programs import needed_module
+from tests.tables import cells
 
 needed_module("cv2")
 ale_py = needed_module("ale_py")
@@ -37,19 +38,18 @@ def test_images_and_rewards_are_gymnasiums_byte_for_byte(game, preset, sticky, f
         env.close()
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("cem", "ALE/Pog-v5"), "did you mean 'ALE/Pong-v5'?"),
-        (("cem", "ALE/Pong"), "has no version; did you mean 'ALE/Pong-v5'?"),
-        (("ppo", "ALE/Pong-v5"), "ppo learns from observations, and ALE/Pong-v5 has images"),
-        (("openai-es", "ALE/Pong-v5", "--set", "network=lstm"), "network=mlp"),
-        (("openai-es", "Pendulum-v1", "--set", "reference_batch=8"), "reference_batch is for images"),
-    ],
-)
+REFUSED = """
+cem --env ALE/Pog-v5                               | did you mean 'ALE/Pong-v5'?
+cem --env ALE/Pong                                 | has no version; did you mean 'ALE/Pong-v5'?
+ppo --env ALE/Pong-v5                              | has images
+openai-es --env ALE/Pong-v5 --set network=lstm     | network=mlp
+openai-es --env Pendulum-v1 --set reference_batch=8 | reference_batch
+"""
+
+
+@pytest.mark.parametrize(("words", "expected"), cells(REFUSED))
 def test_what_cannot_be_is_one_line(words, expected, tmp_path):
-    algo, env, *more = words
-    refuse(expected, "run", "--algo", algo, "--env", env, *more, "--out", tmp_path / "out")
+    refuse(expected, "run", "--algo", *words.split(), "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

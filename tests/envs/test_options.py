@@ -7,6 +7,7 @@ import pytest
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
+from tests.tables import cells
 
 
 def test_the_environments_own_frame_skip_is_used_where_it_has_one():
@@ -46,20 +47,20 @@ def test_a_repeated_action_stops_at_the_end_of_the_episode():
     assert repeated.step(action)[1:3] == (total, True)
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "message"),
-    [
-        ("Hopper-v5", {"helthy_reward": 1}, "has no setting 'helthy_reward'; did you mean 'healthy_reward'?"),
-        ("Hopper-v5", {"max_steps": 1}, "did you mean 'max_episode_steps'?"),
-        ("Hopper-v5", {"healthy_reward": "much"}, "'healthy_reward' of environment 'Hopper-v5' must be a number"),
-        ("Hopper-v5", {"terminate_when_unhealthy": 3}, "must be true or false, not 3"),
-        ("Hopper-v5", {"healthy_angle_range": "1"}, r"must be a list of 2 items"),
-        ("Hopper-v5", {"frame_skip": "0"}, "frame_skip of environment 'Hopper-v5' must be at least 1"),
-        ("Hopper-v5", {"max_episode_steps": "1.5"}, "must be an integer, not 1.5"),
-        ("Hopper-v5", {"max_episode_steps": 1e12}, "max_episode_steps .* at most 1e\\+09"),
-        ("Hopper-v5", {"xml_file": "/no/such.xml"}, "cannot be made"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_named_before_anything_is_made(name, settings, message):
+REFUSED = """
+helthy_reward            | 1            | did you mean 'healthy_reward'
+max_steps                | 1            | did you mean 'max_episode_steps'
+healthy_reward           | much         | a number
+terminate_when_unhealthy | 3            | true or false
+healthy_angle_range      | 1            | a list of 2 items
+frame_skip               | 0            | frame_skip .* at least 1
+max_episode_steps        | 1.5          | an integer
+max_episode_steps        | 1e12         | max_episode_steps .* at most
+xml_file                 | /no/such.xml | cannot be made
+"""
+
+
+@pytest.mark.parametrize(("setting", "value", "message"), cells(REFUSED))
+def test_what_does_not_fit_is_named_before_anything_is_made(setting, value, message):
     with pytest.raises(UsageError, match=message):
-        problem(name, settings)
+        problem("Hopper-v5", {setting: value})

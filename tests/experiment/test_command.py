@@ -9,6 +9,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
+from tests.tables import cells
 
 
 def cells_of(**given):
@@ -22,18 +23,23 @@ def test_a_preset_holds_for_the_algorithms_without_their_own_and_below_what_was_
     assert (cell.settings.tau_cem, cell.settings.batch_size) == (0.95, 256)
 
 
-@pytest.mark.parametrize(
-    ("algo", "schedule", "workers"),
-    [
-        ("cem-rl", "steady-state", 5), ("evorainbow-exp", "steady-state", 5), ("cem-rl", "chain", 0),
-        ("cem-rl", "phases", 0), ("p-cem-rl", "phases", 5), ("aes-rl", "chain", 5), ("aes-rl", "steady-state", 5),
-    ],
-)  # fmt: skip
+WORKERS = """
+cem-rl         | steady-state | 5
+evorainbow-exp | steady-state | 5
+cem-rl         | chain        | 0
+cem-rl         | phases       | 0
+p-cem-rl       | phases       | 5
+aes-rl         | chain        | 5
+aes-rl         | steady-state | 5
+"""
+
+
+@pytest.mark.parametrize(("algo", "schedule", "workers"), cells(WORKERS))
 def test_a_schedule_without_generations_has_workers_whoever_has_it(algo, schedule, workers):
     given = {"algo": (algo,), "env": ("Hopper-v5",), "set": (f"schedule={schedule}",)}
     [cell] = cells_of(**given)
-    assert cell.workers == workers
-    if workers:
+    assert cell.workers == int(workers)
+    if cell.workers:
         [cell] = cells_of(**given, workers=2)
         assert cell.workers == 2
 

@@ -1,6 +1,7 @@
 """Policies as plain values: parameter counts, the vector, what is refused, their file, and where they start."""
 
 import json
+from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
@@ -11,24 +12,27 @@ from safetensors.numpy import load_file
 
 from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec, initial_policy, layer_slices, load_policy, parameter_count, serialise_policy
+from tests.tables import cells
 
 
 def make(sizes, **more):
     return PolicySpec(tuple(sizes), "tanh", (-1.0,) * sizes[-1], (1.0,) * sizes[-1], **more)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "more", "count"),
-    [
-        ((8, 2), {"squashing": "linear"}, 18),  # GoodAI: lunar lander
-        ((3, 16, 1), {"network": "lstm", "squashing": "linear"}, 1361),  # partially observable pendulum
-        ((17, 400, 300, 6), {}, 129306),  # CEM-RL: HalfCheetah, Walker2d
-        ((8, 2), {"bias": False}, 16),
-        ((8, 2), {"stochastic": True}, 36),
-        ((8, 2), {"actions": "bins", "bins": 10}, 180),
-    ],
-)
-def test_sizes_of_policies(sizes, more, count):
+# GoodAI's lunar lander and partially observable pendulum; CEM-RL's HalfCheetah and Walker2d.
+SIZES = """
+(8, 2)            | {"squashing": "linear"}                    | 18
+(3, 16, 1)        | {"network": "lstm", "squashing": "linear"} | 1361
+(17, 400, 300, 6) | {}                                         | 129306
+(8, 2)            | {"bias": False}                            | 16
+(8, 2)            | {"stochastic": True}                       | 36
+(8, 2)            | {"actions": "bins", "bins": 10}            | 180
+"""
+
+
+@pytest.mark.parametrize("row", cells(SIZES))
+def test_sizes_of_policies(row):
+    sizes, more, count = map(literal_eval, row)
     spec = make(sizes, **more)
     assert spec.size == spec.learnt_size == count
     assert make(sizes, **more, normalisation=True).size == count + 2 * sizes[0]

@@ -15,6 +15,7 @@ from tests.reporting.compare import comparison_of, curves_of, means_of, page_of,
 from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
+from tests.tables import cells
 
 ENDS = {
     "timesteps": 3000, "time": 30, "generation": 3, "episodes": 8, "updates": 3000, "simulator-steps": 3000,
@@ -187,19 +188,19 @@ def test_a_style_is_read_from_a_small_file(file):
     assert (style.label("td3"), style.label("cem"), style.colours["cem"]) == ("TD3", "cem", "#112233")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("colour = 3", "unknown key 'colour'"),
-        ("smooth = 1000000", "at most 10,?000"),
-        ("smooth = 0", "at least 1"),
-        ('band = "wide"', "one of auto, range"),
-        ('[colours]\ntd3 = "url(http://x)"', "give one such as"),
-        ('[labels]\ntd3 = "a\\nb"', "one line"),
-        ("[labels]\ntd3 = 3", "must be a table"),
-        ("smooth = ", "cannot be read"),
-    ],
-)
+MISTAKES = r"""
+colour = 3                         | unknown key 'colour'
+smooth = 1000000                   | at most 10,?000
+smooth = 0                         | at least 1
+band = "wide"                      | one of auto, range
+colours = { td3 = "url(http://x)" } | give one such as
+labels = { td3 = "a\nb" }          | one line
+labels = { td3 = 3 }               | must be a table
+smooth =                           | cannot be read
+"""
+
+
+@pytest.mark.parametrize(("text", "said"), cells(MISTAKES))
 def test_what_a_style_cannot_say_is_refused(file, text, said):
     file.write_text(text)
     with pytest.raises(UsageError, match=said):

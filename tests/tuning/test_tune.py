@@ -13,6 +13,7 @@ from erlbench.running.command import run_cells
 from erlbench.running.folder import RunFolder
 from erlbench.tuning import parse_space
 from tests.calls import call, refuse, succeed
+from tests.tables import cells
 
 CEM = registry.find("cem").settings_type
 
@@ -35,22 +36,20 @@ def test_the_space():
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("sigma=1..2", "unknown setting 'sigma' of cem"),
-        ("population=", "--search population needs a range"),
-        ("initial_variance=0..1:log", "is above 0 with :log"),
-        ("population=1..4", "must be at least 2"),
-        ("antithetic=true", "needs two values at least"),
-        ("antithetic=0..1", "an interval is for numbers"),
-    ],
-)
-def test_what_cannot_be_searched(text, message):
-    name, _, what = text.partition("=")
-    with pytest.raises(UsageError) as caught:
-        parse_space({name: what}, CEM, "cem")
-    assert message in str(caught.value)
+REFUSED = """
+sigma            | 1..2     | 'sigma'
+population       | -        | a range
+initial_variance | 0..1:log | :log
+population       | 1..4     | at least 2
+antithetic       | true     | two values
+antithetic       | 0..1     | for numbers
+"""
+
+
+@pytest.mark.parametrize(("name", "text", "message"), cells(REFUSED))
+def test_what_cannot_be_searched(name, text, message):
+    with pytest.raises(UsageError, match=message):
+        parse_space({name: text.strip("-")}, CEM, "cem")
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):

@@ -8,39 +8,45 @@ from erlbench.reporting.published import INCOMPARABLE, compare_environments, rea
 from erlbench.reporting.scores import references_table
 from tests.reporting.compare import curves_of, means_of, page_of, rows_of
 from tests.reporting.make_runs import make_cells
+from tests.tables import cells
 
-FACTS = {
-    "SAME": [
-        ("HalfCheetah-v5", "HalfCheetah-v1"), ("HalfCheetah-v5", "HalfCheetah"), ("Hopper-v5", "Hopper-v5@v5"),
-        ("Hopper-v5@paper", "Hopper-v2"), ("Hopper-v4", "Hopper-v2"), ("Reacher-v5@paper", "Reacher-v2"),
-        ("Ant-v5 (a=1)", "Ant-v5 (a=1)"), ("dm_control/walker-run-v0", "dm_control/walker-run"),
-    ],
-    "SIMILAR": [
-        ("Hopper-v5", "Hopper-v2"), ("Walker2d-v5", "Walker2d-v4"), ("Ant-v5@paper", "Ant-v2"),
-        ("Ant-v5@paper-mujoco-1.50", "Ant-v2"), ("Humanoid-v5@paper", "Humanoid-v4"),
-    ],
-    "UNKNOWN": [
-        ("Hopper-v5", "Hopper"), ("Hopper-v6", "Hopper-v5"), ("dm_control/walker-run-v0", "WalkerRun"),
-        ("LunarLanderContinuous-v3", "LunarLanderContinuous-v2"),
-        ("erlbench/PartiallyObservablePendulum-v0", "PartiallyObservablePendulum"),
-    ],
-    "INCOMPARABLE": [
-        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2"), ("Ant-v5", "Ant-v2"), ("Ant-v5", "Ant-v4"),
-        ("Humanoid-v5", "Humanoid"), ("Humanoid-v4", "Humanoid-v2"), ("HumanoidStandup-v5", "HumanoidStandup-v2"),
-        ("Pusher-v5", "Pusher-v4"), ("Pusher-v5@paper", "Pusher-v2"),
-        ("dm_control/walker-run-v0", "dm_control/walker-walk"),
-    ],
-}  # fmt: skip
+RELATIONS = """
+SAME         | HalfCheetah-v5                | HalfCheetah-v1
+SAME         | HalfCheetah-v5                | HalfCheetah
+SAME         | Hopper-v5                     | Hopper-v5@v5
+SAME         | Hopper-v5@paper               | Hopper-v2
+SAME         | Hopper-v4                     | Hopper-v2
+SAME         | Reacher-v5@paper              | Reacher-v2
+SAME         | Ant-v5 (a=1)                  | Ant-v5 (a=1)
+SAME         | dm_control/walker-run-v0      | dm_control/walker-run
+SIMILAR      | Hopper-v5                     | Hopper-v2
+SIMILAR      | Walker2d-v5                   | Walker2d-v4
+SIMILAR      | Ant-v5@paper                  | Ant-v2
+SIMILAR      | Ant-v5@paper-mujoco-1.50      | Ant-v2
+SIMILAR      | Humanoid-v5@paper             | Humanoid-v4
+UNKNOWN      | Hopper-v5                     | Hopper
+UNKNOWN      | Hopper-v6                     | Hopper-v5
+UNKNOWN      | dm_control/walker-run-v0      | WalkerRun
+UNKNOWN      | LunarLanderContinuous-v3      | LunarLanderContinuous-v2
+INCOMPARABLE | HalfCheetah-v5 (frame_skip=2) | HalfCheetah-v2
+INCOMPARABLE | Ant-v5                        | Ant-v2
+INCOMPARABLE | Ant-v5                        | Ant-v4
+INCOMPARABLE | Humanoid-v5                   | Humanoid
+INCOMPARABLE | Humanoid-v4                   | Humanoid-v2
+INCOMPARABLE | HumanoidStandup-v5            | HumanoidStandup-v2
+INCOMPARABLE | Pusher-v5                     | Pusher-v4
+INCOMPARABLE | Pusher-v5@paper               | Pusher-v2
+INCOMPARABLE | dm_control/walker-run-v0      | dm_control/walker-walk
+"""
 CHEETAH = "HalfCheetah-v5"
 LQNEW, AUTHORS = "LQNew: QingLi implementation", "TD3 authors"
 
 
-@pytest.mark.parametrize("relation", FACTS)
-def test_whether_environments_compare(relation):
-    for ours, theirs in FACTS[relation]:
-        comparison = compare_environments(ours, theirs)
-        assert comparison.relation == relation, ours
-        assert ("the scores are not comparable" in comparison.note) == (relation == INCOMPARABLE)
+@pytest.mark.parametrize(("relation", "ours", "theirs"), cells(RELATIONS))
+def test_whether_environments_compare(relation, ours, theirs):
+    comparison = compare_environments(ours, theirs)
+    assert comparison.relation == relation
+    assert ("the scores are not comparable" in comparison.note) == (relation == INCOMPARABLE)
 
 
 def test_numbers_of_the_papers_tables():

@@ -13,6 +13,7 @@ from erlbench.reporting.significance import Case, mean_difference, percent_more
 from tests.files import read_json
 from tests.reporting.compare import read, run_report
 from tests.reporting.make_runs import make_cells, make_run
+from tests.tables import cells
 
 ENV = "HalfCheetah-v5"
 NOISE = np.array([-1.0, 1.0, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25, 0.0, 0.1])  # of seeds 0 to 9
@@ -63,31 +64,34 @@ def rank_p(a, b):
     return exact if a.max() < b.min() or b.max() < a.min() else max(exact, stats.brunnermunzel(a, b).pvalue)
 
 
-@pytest.mark.parametrize(
-    ("size", "first", "second", "spread", "seeds", "standing"),
-    [
-        ("", 2000, 1000, 50, 10, Standing.HOLDS),
-        ("", 1000, 2000, 50, 10, Standing.FAILS),
-        ("", 1010, 1000, 900, 10, Standing.UNDECIDED),
-        ("", 1000.5, 1000, 5, 20, Standing.FAILS),  # twenty seeds show that they are equivalent
-        ("more-by = '50 %'", 2000, 1000, 20, 10, Standing.HOLDS),
-        ("more-by = '50 %'", 1200, 1000, 20, 10, Standing.LESS),
-        ("more-by = '50 %'", 900, 1000, 20, 10, Standing.FAILS),
-        ("more-by = '50 %'", 1500, 1000, 400, 10, Standing.UNDECIDED),
-        ("less-by = '75 %'", 100, 1000, 20, 10, Standing.HOLDS),
-        ("less-by = '75 %'", 250, 1000, 2.5, 10, Standing.UNDECIDED),  # the claimed size itself
-        ("less-by = '75 %'", 250, 1000, 2.5, 20, Standing.HOLDS),
-        ("more-by = '300'", 2000, 1000, 20, 10, Standing.HOLDS),
-        ("less-by = '300'", 1150, 1000, 20, 10, Standing.FAILS),
-    ],
-)
-def test_a_claim_is_tested_by_its_size(tmp_path, size, first, second, spread, seeds, standing):
-    write_study(tmp_path, f'metric = "final"{", " * bool(size)}{size}', seeds=seeds)
-    write_runs(tmp_path, first, second, spread, seeds)
+# The size, the means of both, the spread, the seeds. Twenty seeds show equivalence; 250 has the claimed size itself.
+CLAIMS = """
+more-by = '0'    | 2000   1000 50  10 | HOLDS
+more-by = '0'    | 1000   2000 50  10 | FAILS
+more-by = '0'    | 1010   1000 900 10 | UNDECIDED
+more-by = '0'    | 1000.5 1000 5   20 | FAILS
+more-by = '50 %' | 2000   1000 20  10 | HOLDS
+more-by = '50 %' | 1200   1000 20  10 | LESS
+more-by = '50 %' | 900    1000 20  10 | FAILS
+more-by = '50 %' | 1500   1000 400 10 | UNDECIDED
+less-by = '75 %' | 100    1000 20  10 | HOLDS
+less-by = '75 %' | 250    1000 2.5 10 | UNDECIDED
+less-by = '75 %' | 250    1000 2.5 20 | HOLDS
+more-by = '300'  | 2000   1000 20  10 | HOLDS
+less-by = '300'  | 1150   1000 20  10 | FAILS
+"""
+
+
+@pytest.mark.parametrize(("size", "numbers", "standing"), cells(CLAIMS))
+def test_a_claim_is_tested_by_its_size(tmp_path, size, numbers, standing):
+    first, second, spread, seeds = map(float, numbers.split())
+    claimed = "" if size.endswith("'0'") else f", {size}"
+    write_study(tmp_path, f'metric = "final"{claimed}', seeds=int(seeds))
+    write_runs(tmp_path, first, second, spread, int(seeds))
     answer = answer_of(tmp_path)
-    assert answer.standing is standing
+    assert answer.standing is Standing[standing]
     a, b = finals(tmp_path, "cem"), finals(tmp_path, "td3")
-    amount = float(size.split("'")[1].rstrip(" %")) if size else 0
+    amount = float(size.split("'")[1].rstrip(" %"))
     sign = -1 if size.startswith("less") else 1
     assert answer.in_percent == ("%" in size)
     if answer.in_percent:
