@@ -16,6 +16,7 @@ from erlbench.records.write import RowFile
 from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
 from tests.files import read_json
+from tests.reporting.compare import find_rows
 from tests.runs import check_same_as_whole, make_cell, rows, run
 
 
@@ -45,6 +46,16 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
         assert status(bad)["message"].endswith(f"(traceback in {path})")
     elif how == "reward":  # of which the message says all
         assert not path.exists()
+
+
+def test_a_start_records_its_command_and_the_studies(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=50)
+    assert run(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True) == 0
+    (made,) = find_rows([tmp_path], pytest.fail)
+    assert (made.studies, made.command) == (("mine", "yours"), "erlbench run")
+    assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
+    start = RunFolder(cell.directory).meta()["starts"][0]
+    assert (start["one_core"], start["pool"], start["device"]) == (True, "process", "cpu")
 
 
 def test_a_held_directory_is_refused_before_anything_starts(tmp_path):

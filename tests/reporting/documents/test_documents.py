@@ -19,7 +19,7 @@ from erlbench.reporting.documents import (
     to_markdown,
     web_page,
 )
-from erlbench.reporting.drawing import MOST_RUNS, ChartData
+from erlbench.reporting.drawing import MOST_RUNS, POINTS, ChartData
 from erlbench.reporting.figures import curve_frame
 from erlbench.reporting.formats import NONE, exact, interval, number, percent, plus_minus, share, significant, steps
 
@@ -133,6 +133,14 @@ def series_of(charts, *lines):
     panels = {"x": {"x": "x", "y": "y"}}
     chart = charts.chart(Figure(name="f", title="", caption=[], data=data, panels=panels, paper=["x"]))
     return chart["panels"]["x"]["series"], [*charts.lists]
+
+
+def test_a_list_of_numbers_stands_once_and_is_short():
+    x, y = np.arange(1000.0), np.linspace(0, 1, 1000) / 3
+    (first, second), lists = series_of(ChartData(), {"x": x, "y": y}, {"x": x, "y": y, "label": "b"})
+    assert (first["x"], first["y"]) == (second["x"], second["y"])
+    assert [len(numbers) for numbers in lists] == [POINTS, POINTS]
+    assert (lists[first["x"]][-1], lists[first["y"]][-1]) == (999, 0.33333)
 
 
 def test_a_page_of_many_runs_shows_a_share_of_them():

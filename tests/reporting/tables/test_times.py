@@ -15,10 +15,10 @@ from erlbench.reporting.reach import reach_table
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import FINAL, Moment, cut_runs
 from erlbench.reporting.studies import make_study_pages
-from erlbench.reporting.timeline import bars, busy, load_timeline
+from erlbench.reporting.timeline import bars, busy, load_timeline, windows
 from erlbench.reporting.times import times_table
 from tests.reporting.compare import curves_of, find_rows, load_run, rows_of, runs_of
-from tests.reporting.make_runs import make_run
+from tests.reporting.make_runs import make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
 CHEETAH = "HalfCheetah-v5"
@@ -141,6 +141,15 @@ def test_a_run_without_processes_that_has_only_evaluated_has_no_task_yet(tmp_pat
     told = []
     assert load_timeline(load_run(run, pytest.fail), told.append) is None
     assert len(told) == 1
+
+
+def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
+    serial = timeline_of(tmp_path, make_tasks(1, 200), processes=1)
+    parallel = timeline_of(tmp_path, make_tasks(5, 200), seed=1)
+    (a, b), (c, d) = windows([serial, parallel])
+    assert b - a == pytest.approx(d - c)
+    assert a in serial.tasks.start_s.tolist()
+    assert c in parallel.tasks.start_s.tolist()
 
 
 def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
