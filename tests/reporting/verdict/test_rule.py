@@ -59,8 +59,11 @@ def test_each_case(tmp_path, what):
 def test_all_sentences_have_the_better_side_first(tmp_path):
     pair = pair_of(tmp_path, np.linspace(1, 2, 8), np.linspace(5, 6, 9))
     assert sentence(pair).endswith("; 9 and 8 seeds.")
-    first, *_ = details(pair)
+    pair = pair._replace(unequal={"hidden": ("of a", "of b")}, equal_steps=(1.0, 2.0))
+    first, means, *_, settings = details(pair)
     assert first.startswith("Mean difference 4.00 [3.")
+    assert means == "Means: b 5.50 and a 1.50."
+    assert settings == "Settings differ: hidden of b and of a."
     assert pair.probability_low < pair.probability_high < 0.5
     ends = f"{1 - pair.probability_high:.2f}, {1 - pair.probability_low:.2f}"
     assert "runs of b score higher than runs of a" in sentence(pair)
@@ -129,6 +132,9 @@ def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names,
     make_cells(tmp_path, ENV, {name: 100.0 * level + np.arange(seeds) for level, name in enumerate(names, 1)})
     pairs = pairs_of(page_of(tmp_path))
     assert {(pair.case, pair.decidable) for pair in pairs} == {(Case.DECIDED if decided else Case.UNDECIDED, decided)}
+    if not decided:
+        assert "10 tests need 7 seeds per side" in result(pairs)
+        assert "the smallest p that they can have is 0.022, level 0.015" in " ".join(details(pairs[0]))
 
 
 def judged(x, y, **ruling):
