@@ -13,7 +13,7 @@ from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
 from erlbench.reporting.significance import Case
 from tests.files import edit, edit_json
-from tests.reporting.compare import read, write_report
+from tests.reporting.compare import page_of, pairs_of, read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 
@@ -21,7 +21,7 @@ ENV = "Ant-v5"
 
 
 def scores(folder, **options):
-    page = score_page(make_all_runs_page(find_runs([folder], lambda _: None)), **options)
+    page = page_of(folder, lambda _: None, **options)
     return {(group.env, cell.name): cell for group in page.groups for cell in group.cells}
 
 
@@ -146,7 +146,7 @@ def test_runs_that_failed_before_the_moment_stay_failed(tmp_path):
     assert len(told) == 1
     assert told[0].startswith("0: no evaluation")
     page = score_page(make_all_runs_page(cut_runs(find_runs([tmp_path], lambda _: None), Moment(4000), lambda _: None)))
-    (pair,) = compare_pairs(page).itertuples()
+    (pair,) = pairs_of(page)
     assert (pair.case, pair.first.failed, pair.second.failed) == (Case.NOT_COMPARABLE, 0, 1)
 
 
@@ -156,9 +156,7 @@ def test_a_seed_without_such_a_score_makes_its_pair_not_comparable(tmp_path):
         make_run(tmp_path, ENV, "a", seed, [*range(seed, seed + 12)])
         steps = range(0, 12_000, 1000) if seed else (*range(0, 7000, 1000), 11_000)
         make_run(tmp_path, ENV, "b", seed, [90] * len(steps), steps=steps)
-    (pair,) = compare_pairs(
-        score_page(make_all_runs_page(find_runs([tmp_path], lambda _: None)), "final-10")
-    ).itertuples()
+    (pair,) = pairs_of(page_of(tmp_path, lambda _: None, metric="final-10"))
     assert (pair.case, len(pair.second.scores)) == (Case.NOT_COMPARABLE, 6)
     assert "1 of 7 seeds" in pair.reason
 
@@ -167,7 +165,7 @@ def test_pairs_that_are_not_comparable_are_not_tested(tmp_path):
     """They share no level, as in studies: the one p is not corrected."""
     make_cells(tmp_path, ENV, {"a": range(6), "b": range(20, 26), "c": range(40, 46)}, before=range(4))
     make_run(tmp_path, ENV, "c", 6, [0, 1], total=4000, status="failed")
-    pairs = compare_pairs(score_page(make_all_runs_page(find_runs([tmp_path], lambda _: None))))
+    pairs = compare_pairs(page_of(tmp_path, lambda _: None))
     assert pairs.case.tolist() == [Case.DECIDED, Case.NOT_COMPARABLE, Case.NOT_COMPARABLE]
     assert {*pairs.tests} == {1}
     assert pairs.p_holm[0] == pytest.approx(2 / math.comb(12, 6))

@@ -13,7 +13,7 @@ from erlbench.experiment.cells import folder_name
 from erlbench.experiment.studies import load_studies
 from erlbench.experiment.study import Entry, Profile
 from erlbench.records.read import ignore
-from erlbench.reporting.page_cells import make_all_runs_page, score_page
+from erlbench.reporting.page_cells import score_page
 from erlbench.reporting.pairs import aggregate_tables
 from erlbench.reporting.runs import env_label, env_labels, find_runs
 from erlbench.reporting.significance import Case
@@ -100,7 +100,7 @@ def test_over_all_environments_budgets_are_never_pooled(tmp_path):
         run = make_run(tmp_path / str(total), env, name, seed, [0, total + seed], steps=[0, total])
         with (run / "config.toml").open("a") as file:
             file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
-    page = score_page(make_all_runs_page(find_runs([tmp_path], pytest.fail)), baseline="td3")
+    page = page_of(tmp_path, baseline="td3")
     assert page.groups[0].env == "Hopper-v5 (frame_skip=2, reset_noise_scale=0.1)"
     tables = [(table.name, table.cells[0][0].text, table.notes[0]) for table in aggregate_tables(page)]
     assert [(name, envs) for name, envs, _ in tables] == [(f"aggregate-{i}", "2 environments") for i in (1, 2)]
