@@ -12,16 +12,18 @@ from erlbench.experiment.command import requested_cells
 from erlbench.reporting.options import parse_style
 from tests.tables import cells
 
+SEEDS = """
+"3"       | 0, 1, 2
+"0,3,5-9" | 0, 3, 5, 6, 7, 8, 9
+2         | 0, 1
+[4, 1]    | 4, 1
+"7,"      | 7,
+"""
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("3", (0, 1, 2)), ("0,3,5-9", (0, 3, 5, 6, 7, 8, 9)), (2, (0, 1)),
-        ([4, 1], (4, 1)), ("7,", (7,)),
-    ],
-)  # fmt: skip
+
+@pytest.mark.parametrize(("given", "expected"), cells(SEEDS))
 def test_a_number_or_a_list_of_seeds_is_read(given, expected):
-    assert seed_list(given, "--seeds") == expected
+    assert seed_list(literal_eval(given), "--seeds") == literal_eval(expected)
 
 
 REFUSED = """

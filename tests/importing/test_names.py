@@ -70,20 +70,11 @@ EVENTS = Path(__file__).parent / "data/cleanrl/Pendulum-v1__ppo_continuous_actio
 WALKER = "dm_control/walker-walk-v0"
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        ({}, ("Pendulum-v1", "cleanrl-ppo_continuous_action", 1)),
-        ({"env": "Walker2d-v5"}, ("Walker2d-v5", "cleanrl-ppo_continuous_action", 1)),
-        ({"algo": "sac"}, ("Pendulum-v1", "cleanrl-sac", 1)),
-        ({"seed": 4}, ("Pendulum-v1", "cleanrl-ppo_continuous_action", 4)),
-    ],
-)
-def test_the_users_names_stand_above_the_text_of_event_files_and_that_above_the_folders(
-    imported, tmp_path, names, expected
-):
+@pytest.mark.parametrize("names", [{}, {"env": "Walker2d-v5"}, {"algo": "sac"}, {"seed": 4}])
+def test_the_users_names_stand_above_the_text_of_event_files_and_that_above_the_folders(imported, tmp_path, names):
     folder = shutil.copytree(EVENTS, tmp_path / "Walker2d-v5__sac__7__1795658158")
-    assert imported(folder, **names) == [expected]
+    expected = {"env": "Pendulum-v1", "algo": "ppo_continuous_action", "seed": 1} | names
+    assert imported(folder, **names) == [(expected["env"], f"cleanrl-{expected['algo']}", expected["seed"])]
 
 
 def test_a_folder_of_the_zoo_is_imported_where_its_name_is_not_the_environment(imported, tmp_path):

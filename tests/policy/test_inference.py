@@ -1,5 +1,7 @@
 """Inference by numpy against torch's own modules, and what actions mean."""
 
+from ast import literal_eval
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from torch.distributions import Categorical
 
 from erlbench.policy import ACTIVATIONS, SQUASHINGS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.seeding import generator
+from tests.tables import cells
 
 TORCH = {"tanh": torch.tanh, "relu": torch.relu, "leaky-relu": torch.nn.functional.leaky_relu}
 OBSERVATION, ACTION = 5, 3
@@ -74,16 +77,18 @@ def test_actions_equal_torchs(network, more, squashing):
         np.testing.assert_allclose(actions, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("squashing", "inputs", "expected"),
-    [
-        ("tanh", (-50, 50), [[-1, 0], [3, 9]]),
-        ("floor", (-50, 8), [[-1, 0], [1 + 2 * 5 / 6, 4.5 * 11 / 6]]),  # twelve levels, never the top
-        ("clip", (-5, 50), [[-1, 0], [3, 9]]),
-        ("linear", (-5, 50), [[-5, -5], [50, 50]]),
-    ],
-)
-def test_actions_are_scaled_to_their_interval(squashing, inputs, expected):
+# Outputs of -1 to 3 and 0 to 9; `floor` has twelve levels, and never the top.
+SCALED = """
+tanh   | -50, 50 | [-1, 0], [3, 9]
+floor  | -50, 8  | [-1, 0], [2.6666667, 8.25]
+clip   | -5, 50  | [-1, 0], [3, 9]
+linear | -5, 50  | [-5, -5], [50, 50]
+"""
+
+
+@pytest.mark.parametrize("row", cells(SCALED))
+def test_actions_are_scaled_to_their_interval(row):
+    squashing, (inputs, expected) = row[0], map(literal_eval, row[1:])
     spec = PolicySpec((1, 2), "tanh", (-1.0, 0.0), (3.0, 9.0), squashing=squashing, bias=False)
     policy = NumpyPolicy(spec, np.ones(2, np.float32))
     np.testing.assert_allclose([policy.act(np.array([x])) for x in inputs], expected, atol=1e-6)

@@ -1,5 +1,7 @@
 """Parts of evolution strategies: SciPy's ranks, sums of noise, PyTorch's optimisers, ESAC's sigma, time limits."""
 
+from ast import literal_eval
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,7 @@ from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
+from tests.tables import cells
 
 
 def estimate(algorithm, keys, weights, size, table=None, reverse=False):
@@ -117,20 +120,21 @@ def test_a_step_of_sigma_by_hand():
     assert [tuned(0.005, step, 1e-4) for step in (0.0125, 5e-5, -1.0)] == pytest.approx([0.0051, 0.00505, 0.005])
 
 
-@pytest.mark.parametrize(
-    ("text", "highest", "first", "limits"),
-    [
-        ("environment", 1000, 1000, [([1000, 1000], 1000)]),
-        ("adaptive:30,0.5,1.5", 1000, 30, [([30, 30, 5, 5], 45), ([45, 5, 5, 5], 45), ([], 45)]),
-        ("adaptive:31,1,1.5", 50, 31, [([31], 46), ([46], 50)]),  # rounded down, and the highest
-        ("adaptive:31,1,1.5", 20, 20, []),
-        ("mean:2", 1000, 1000, [([10, 21], 31), ([900, 900], 1000)]),
-    ],
-)
+# The rule, the highest limit, the first one, and others after episodes of these lengths; rounded down.
+LIMITS = """
+environment         | 1000 | 1000 | [([1000, 1000], 1000)]
+adaptive:30,0.5,1.5 | 1000 | 30   | [([30, 30, 5, 5], 45), ([45, 5, 5, 5], 45), ([], 45)]
+adaptive:31,1,1.5   | 50   | 31   | [([31], 46), ([46], 50)]
+adaptive:31,1,1.5   | 20   | 20   | []
+mean:2              | 1000 | 1000 | [([10, 21], 31), ([900, 900], 1000)]
+"""
+
+
+@pytest.mark.parametrize(("text", "highest", "first", "limits"), cells(LIMITS))
 def test_a_limit_by_its_rule(text, highest, first, limits):
-    rule = TimeLimit.parse(text, highest)
-    assert (limit := rule.first) == first
-    for lengths, expected in limits:
+    rule = TimeLimit.parse(text, int(highest))
+    assert (limit := rule.first) == int(first)
+    for lengths, expected in literal_eval(limits):
         assert (limit := rule.next(limit, lengths)) == expected
 
 
