@@ -79,6 +79,30 @@ def test_the_learner_and_the_search_start_from_different_weights(coupling, learn
     assert (mean != actor).all()
 
 
+def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake):
+    fake = new_fake(CEMRL, settings_of("cem", coupling="side", options="soft_update=0.25 sync_period=2"))
+    state, told = fake.algorithm.state.coupling, []
+    tell = fake.algorithm.search.tell
+    fake.algorithm.search.tell = lambda individuals: (told.extend(individuals), tell(individuals))
+    for generation in range(4):
+        before, tasks = fake.store.get(state.actor), fake.ask()
+        updates, copied = [task for task in tasks if task.kind == "critic"], generation == 2  # after two generations
+        members = [task for task in tasks if task.kind == "es"]
+        if copied:
+            assert members[1].inputs["parameters"] == updates[0].output("actor")
+        best = fake.input(members[2], "parameters")
+        for task in tasks:
+            fake.finish(task, fitness={1: -1.0, 2: 9.0, 4: 5.0}.get(task.individual, 3.0))
+        actor, target = fake.store.get(state.learner)[: 2 * before.size].reshape(2, -1)
+        trained = before + len(updates)  # the stand-in adds 1 for each training
+        np.testing.assert_allclose(actor, 0.75 * trained + 0.25 * best, rtol=1e-5)
+        np.testing.assert_array_equal(actor, target)
+        np.testing.assert_array_equal(actor, fake.store.get(state.actor))
+        assert [each.injected for each in told[-4:]] == [False, copied, False, False]
+        assert [each.origin is None for each in told[-4:]] == [False, copied, False, False]
+        assert fake.algorithm.metrics()["learner_rank"] == (4 if copied else 0)
+
+
 PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"
 
 
