@@ -9,6 +9,7 @@ from erlbench.cli import COMMANDS, OLD, cli
 from erlbench.experiment.arguments import RunArguments
 from erlbench.options import list_options
 from tests.calls import python, refuse, succeed
+from tests.tables import cells
 
 
 def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
@@ -18,16 +19,16 @@ def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
     assert succeed("--version") == f"erlbench {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("runn", "'runn'; did you mean 'run'?"),
-        ("run --algoo td3", "'--algo'"),
-        ("--algo td3 run", "'--algo'"),
-        ("tune --algo cem --env Hopper-v5", "'--search'"),
-        ("show", "'RUN...'"),
-    ],
-)
+MISTAKES = """
+runn                            | 'runn'; did you mean 'run'?
+run --algoo td3                 | '--algo'
+--algo td3 run                  | '--algo'
+tune --algo cem --env Hopper-v5 | '--search'
+show                            | 'RUN...'
+"""
+
+
+@pytest.mark.parametrize(("words", "named"), cells(MISTAKES))
 def test_a_mistake_in_a_command_line_is_one_line(words, named):
     refuse(named, *words.split())
 

@@ -6,6 +6,7 @@ import pytest
 
 from erlbench.envs import catalogue
 from tests.calls import refuse, succeed
+from tests.tables import cells
 
 
 def lines_of(*words):
@@ -23,15 +24,15 @@ def test_list_algorithms():
     assert {"Profiles of aes-rl-figure-3", "total_timesteps = 1000000"} & {*lines_of("studies", "aes-rl-figure-3")}
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("envs Hoper-v5@paper", "'Hopper-v5'"),
-        ("envs Hopper-v5@papre", "'paper'"),
-        ("algorithms", "algos, envs, studies"),
-        ("envs tests.faults:Nothing-v0", "Nothing-v0"),
-    ],
-)
+MISTAKES = """
+envs Hoper-v5@paper          | 'Hopper-v5'
+envs Hopper-v5@papre         | 'paper'
+algorithms                   | algos, envs, studies
+envs tests.faults:Nothing-v0 | Nothing-v0
+"""
+
+
+@pytest.mark.parametrize(("words", "named"), cells(MISTAKES))
 def test_what_is_not_there_cannot_be_listed(words, named):
     refuse(named, "list", *words.split())
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import tomllib
+from ast import literal_eval
 
 import pytest
 import tomli_w
@@ -15,6 +16,7 @@ from erlbench.records.run import config_hash
 from erlbench.running.command import run_cells
 from erlbench.running.folder import RunFolder
 from tests.runs import interrupt_after, rows
+from tests.tables import cells
 
 BASE = {"algo": ("cem",), "env": ("InvertedPendulum-v5",)}
 SMALL = {
@@ -68,17 +70,17 @@ def test_what_was_not_typed_is_taken_from_the_folder(tmp_path):
         again(tmp_path, config=str(copy))
 
 
-@pytest.mark.parametrize(
-    ("typed", "refusal"),
-    [
-        ({"set": ("population=7",)}, r"settings\.population: 6 there, 7 now"),
-        ({"total_timesteps": 400}, r"run\.total_timesteps: 500 there, 400 now"),
-        ({"env_set": ("max_episode_steps=30",)}, r"env_settings\.max_episode_steps: not set there, 30 now"),
-        ({"preset": "no-extra-division", "name": "cem"}, r"run\.preset: default there, no-extra-division now"),
-    ],
-)
-def test_what_was_typed_and_differs_is_refused(tmp_path, typed, refusal):
-    path = started(tmp_path)
+DIFFERS = """
+{"set": ("population=7",)}                     | settings.population: 6 there, 7 now
+{"total_timesteps": 400}                       | run.total_timesteps: 500 there, 400 now
+{"env_set": ("max_episode_steps=30",)}         | env_settings.max_episode_steps: not set there, 30 now
+{"preset": "no-extra-division", "name": "cem"} | run.preset: default there, no-extra-division now
+"""
+
+
+@pytest.mark.parametrize(("given", "refusal"), cells(DIFFERS))
+def test_what_was_typed_and_differs_is_refused(tmp_path, given, refusal):
+    path, typed = started(tmp_path), literal_eval(given)
     before = path.read_bytes()
     with pytest.raises(UsageError, match=refusal) as error:
         again(tmp_path, **typed)

@@ -1,6 +1,7 @@
 """A finished run and a larger budget: the numbers of a run that had it from the start, or the reason why not."""
 
 import shutil
+from ast import literal_eval
 
 import pytest
 
@@ -11,6 +12,7 @@ from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
 from erlbench.verification import DIFFERS
 from tests.runs import all_rows, check_same_as_whole, interrupt, make_cell, replayed, returns, rows, run, verify
+from tests.tables import cells
 
 EXTENDED = {
     "cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac", "snes",
@@ -32,17 +34,18 @@ def test_a_larger_budget_gives_the_numbers_of_a_longer_run_or_is_refused(algo, t
     assert returns(rows(longer.directory, "eval.csv")[-1]) == replayed(longer)
 
 
-@pytest.mark.parametrize(
-    ("algo", "settings", "reason"),
-    [
-        ("td3", {}, "the last episode ends with the budget"),
-        ("openai-es", {"timesteps_per_batch": 500}, "timesteps_per_batch"),
-        ("esac", {"p_clock": "budget"}, "p_clock=budget"),
-        ("cem-rl", {"coupling": "winners", "learner": "sac", "options": "p_clock=budget"}, "p_clock=budget"),
-        ("p-cem-rl", {"parallel_critic": True}, "is asynchronous"),
-    ],
-)
-def test_settings_decide(algo, settings, reason, tmp_path):
+DECIDING = """
+td3       | {}                                                                       | ends with the budget
+openai-es | {"timesteps_per_batch": 500}                                             | timesteps_per_batch
+esac      | {"p_clock": "budget"}                                                    | p_clock=budget
+cem-rl    | {"coupling": "winners", "learner": "sac", "options": "p_clock=budget"}   | p_clock=budget
+p-cem-rl  | {"parallel_critic": True}                                                | is asynchronous
+"""
+
+
+@pytest.mark.parametrize(("algo", "changed", "reason"), cells(DECIDING))
+def test_settings_decide(algo, changed, reason, tmp_path):
+    settings = literal_eval(changed)
     assert run(make_cell(algo, tmp_path, settings=settings, steps=50)) == 0
     with pytest.raises(UsageError, match=reason):
         run(make_cell(algo, tmp_path, settings=settings))

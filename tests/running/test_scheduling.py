@@ -1,5 +1,6 @@
 """What cells can use of a machine, and that running them at once changes no result."""
 
+from ast import literal_eval
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.running.command import schedule_cells
 from erlbench.running.folder import RunFolder
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
+from tests.tables import cells
 
 
 @pytest.fixture(autouse=True)
@@ -17,34 +19,35 @@ def machine(monkeypatch):
     monkeypatch.setattr("erlbench.running.command.available_memory", lambda: 256e9)
 
 
-@pytest.mark.parametrize(
-    ("algo", "changes", "options", "processes", "exclusive", "at_once"),
-    [
-        ("cem", {}, {}, 1, False, 8),
-        ("aes-rl", {"env": "HalfCheetah-v5"}, {}, 3, True, 2),  # its critic takes a third of all its work
-        ("aes-rl", {"env": "MountainCarContinuous-v0"}, {}, 6, True, 1),  # nobody knows how long a step takes
-        ("aes-rl", {"simulated_time": True}, {}, 1, False, 8),
-        ("cem-rl", {"one_core": True}, {}, 8, True, 1),
-        ("cem-rl", {"processes": 16}, {}, 10, True, 1),
-        ("cem-rl", {"processes": 4}, {}, 4, True, 1),  # four, and the main process
-    ],
-)
-def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(
-    tmp_path, algo, changes, options, processes, exclusive, at_once
-):
+# Processes, whether exclusive, cells at once. A third of AES-RL's work is its critic's; nobody has timed a step of the
+# mountain car; CEM-RL's four processes have the main process beside them.
+CORES = """
+cem    | {}                                  | 1, False, 8
+aes-rl | {"env": "HalfCheetah-v5"}           | 3, True, 2
+aes-rl | {"env": "MountainCarContinuous-v0"} | 6, True, 1
+aes-rl | {"simulated_time": True}            | 1, False, 8
+cem-rl | {"one_core": True}                  | 8, True, 1
+cem-rl | {"processes": 16}                   | 10, True, 1
+cem-rl | {"processes": 4}                    | 4, True, 1
+"""
+
+
+@pytest.mark.parametrize(("algo", "changed", "expected"), cells(CORES))
+def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(tmp_path, algo, changed, expected):
+    changes, (processes, exclusive, at_once) = literal_eval(changed), literal_eval(expected)
     settings = {} if algo == "cem" else {"hidden": (256, 256), "batch_size": 256}
     made = {"steps": 1_000_000, "evaluate": "after", "settings": settings, "workers": 5 if algo == "aes-rl" else 10}
-    cells = [make_cell(algo, tmp_path, seed=seed, **made | changes) for seed in range(200)]
-    schedule = schedule_cells(cells, RunOptions(8, jobs=None, device="cpu", **options))
+    many = [make_cell(algo, tmp_path, seed=seed, **made | changes) for seed in range(200)]
+    schedule = schedule_cells(many, RunOptions(8, jobs=None, device="cpu"))
     assert {(share.processes, share.exclusive) for share in schedule.shares} == {(processes, exclusive)}
     assert schedule.forecast().at_once == at_once
 
 
 def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
     monkeypatch.setattr("erlbench.running.command.gpus", lambda: ["a GPU"])
-    cells = [make_cell("td3", tmp_path, seed=seed) for seed in range(3)]
+    three = [make_cell("td3", tmp_path, seed=seed) for seed in range(3)]
     options = RunOptions(8, jobs=None), RunOptions(8, jobs=None, device="cpu")
-    assert [schedule_cells(cells, each).forecast().at_once for each in options] == [1, 3]
+    assert [schedule_cells(three, each).forecast().at_once for each in options] == [1, 3]
 
 
 SMALL = {"population": 4, "elites": 2, "episodes": 1}
@@ -73,12 +76,12 @@ def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
 
 def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch):
     """Two of three cells run on two cores; the third waits for the second call."""
-    cells = [make_cell("cem", tmp_path / "cut", steps=300, seed=seed, settings=SMALL) for seed in range(3)]
-    whole = [replace(cell, out=tmp_path / "whole") for cell in cells]
+    three = [make_cell("cem", tmp_path / "cut", steps=300, seed=seed, settings=SMALL) for seed in range(3)]
+    whole = [replace(cell, out=tmp_path / "whole") for cell in three]
     with monkeypatch.context() as patch:
         interrupt_after(patch, 3)
-        assert run(*cells, processes=2, jobs=None, checkpoint_every=0.0) == 130
-    assert [cell.directory.exists() for cell in cells] == [True, True, False]
-    assert run(*cells, processes=2, jobs=None) == 0
+        assert run(*three, processes=2, jobs=None, checkpoint_every=0.0) == 130
+    assert [cell.directory.exists() for cell in three] == [True, True, False]
+    assert run(*three, processes=2, jobs=None) == 0
     assert run(*whole) == 0
-    assert [rows(cell.directory, "eval.csv") for cell in cells] == [rows(cell.directory, "eval.csv") for cell in whole]
+    assert [rows(cell.directory, "eval.csv") for cell in three] == [rows(cell.directory, "eval.csv") for cell in whole]
