@@ -1,8 +1,5 @@
 """`erlbench new algorithm`, and algorithms and studies that the suite does not know."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from erlbench.algorithms import registry
@@ -10,8 +7,6 @@ from erlbench.errors import UsageError
 from erlbench.testing import check_algorithm
 from tests.calls import refuse, succeed
 from tests.tables import cells
-
-PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 
 @pytest.fixture
@@ -97,14 +92,6 @@ def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp
         refuse(message, "run", "--algo", name, "--env", "Pendulum-v1", "--dry-run")
     search = "search=erlbench.algorithms.search.search:Search"
     refuse("does not define mean_ref", "run", "--algo", "cem-rl", "--set", search, "--env", "Pendulum-v1", "--dry-run")
-
-
-@pytest.mark.slow
-def test_the_module_of_the_page_is_what_every_algorithm_must_be(tmp_path, monkeypatch):
-    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    (tmp_path / "erlbench_my_ars.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
-    check_algorithm("erlbench_my_ars:MyArs", tmp_path / "runs")
 
 
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
