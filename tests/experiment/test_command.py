@@ -50,9 +50,6 @@ def test_a_study_with_filters():
     assert names == {"cem-rl", "p-cem-rl-b256@barriers", "p-cem-rl-b256", "aes-rl", "aes-rl@fixed-ratio", "aes-rl@w9"}
     assert len(cells) == 60  # ten seeds; figure 3 has three of them
     assert {cell.out for cell in cells} == {Path("results/paper")}
-    assert {cell.workers for cell in cells if cell.name == "aes-rl@w9"} == {9}
-    assert {cell.processes for cell in cells if cell.name == "cem-rl"} == {1}
-    assert {cell.evaluate for cell in cells} == {"after"}
     [cell] = cells_of(
         study=("aes-rl-table-1",), env=("Hopper-v5@paper",), algo=("aes-rl",), out="here", set=("tau=0.1",)
     )
