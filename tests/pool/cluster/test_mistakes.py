@@ -3,8 +3,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
@@ -14,15 +12,15 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes
 from erlbench.pool.ray_pool import RayPool
 from tests.calls import python
+from tests.campaign.trials import start
 from tests.pool.helpers import one, task
 from tests.processes import lines, wait_for
-from tests.runs import heed_interrupts
 
-RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
+CEM = "--algo", "cem", "--env", "InvertedPendulum-v5"
 
 
 def test_no_cluster_at_the_address(tmp_path):
-    done = python(*RUN[1:], "--out", tmp_path / "out", "--pool", "ray://127.0.0.1:1")
+    done = python("-m", "erlbench", "run", *CEM, "--out", tmp_path / "out", "--pool", "ray://127.0.0.1:1")
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert re.fullmatch(r"erlbench: there is no Ray cluster at 127\.0\.0\.1:1 \(.*\); start one by .*", last)
@@ -77,9 +75,8 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
 
 @pytest.mark.slow
 def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes, tmp_path, ray):
-    command = [*RUN, "--out", str(tmp_path), "--pool", nodes.kind]
-    command += ["--total-timesteps", "300000", "--eval-freq", "100000"]
-    process = subprocess.Popen(command, text=True, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+    words = ("--out", tmp_path, "--pool", nodes.kind, "--total-timesteps", 300_000, "--eval-freq", 100_000)
+    process = start(*CEM, *words)
     folder = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
     wait_for(lambda: lines(folder / "tasks.csv") > 30, 90)
     os.kill(process.pid, signal.SIGINT)
