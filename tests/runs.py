@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
+import itertools
 import signal
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tomli_w
-from safetensors import safe_open
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.policy import load_policy
 from erlbench.records.schema import Row
 from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds
@@ -102,27 +100,16 @@ def listen(monkeypatch: pytest.MonkeyPatch, listener: Callable[[Run, Row], None]
     monkeypatch.setattr(Run, "write", written)
 
 
-def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[Run], None]) -> None:
-    """Have every run call `act` after each step, before it looks whether it is to be saved or to stop."""
-    between = Run._between_steps
-
-    def acted(run):
-        act(run)
-        between(run)
-
-    monkeypatch.setattr(Run, "_between_steps", acted)
-
-
 def at_result(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[Run], None]) -> None:
-    """Have `act` happen after step `number`, counted over all runs."""
-    seen = [0]
+    """Have `act` happen after step `number` of all runs, before they look whether they are to be saved or to stop."""
+    between, steps = Run._between_steps, itertools.count(1)
 
     def counted(run):
-        seen[0] += 1
-        if seen[0] == number:
+        if next(steps) == number:
             act(run)
+        between(run)
 
-    between_steps(monkeypatch, counted)
+    monkeypatch.setattr(Run, "_between_steps", counted)
 
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, results: int) -> None:
@@ -176,14 +163,8 @@ def returns(row: dict[str, str]) -> list[float]:
 
 def replayed(cell: Cell) -> list[float]:
     """The returns of the saved policy from the start states of the final evaluation."""
-    with safe_open(cell.directory / "policy.safetensors", "np") as file:
-        known = json.loads(file.metadata()["policy"])
-        spec = PolicySpec(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
-        parameters = np.empty(spec.size, np.float32)
-        for name, part in spec.split(parameters).items():
-            part[...] = file.get_tensor(name)
     task = problem(cell.env).env
-    env, policy = build(task), NumpyPolicy(spec, parameters)
+    env, policy = build(task), load_policy(cell.directory)
     seeds = evaluation_seeds(cell.seed, None, cell.final_episodes)
     return [play(env, policy, task.max_episode_steps, seed, mode=True).total for seed in seeds]
 
