@@ -138,7 +138,7 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
     else:
         answer.measure = first.score_words[:1].lower() + first.score_words[1:]
         scores = [side.scores for side in sides]
-        test["origin"] = 0.0 if percent else find_origin(first.env, sides)
+        test["origin"] = 0.0 if percent else find_origin(first.env, sides, kind)
     answer.samples = tuple(map(make_sample, sides, scores))
     answer.reason = next(_find_reasons(kind, sides, scores, answer), "")
     ours, theirs = scores

@@ -32,10 +32,10 @@ from erlbench.reporting.statistics import (
     iqm,
     iqm_over_environments,
     mean,
-    mean_superiority_interval,
     median,
     probability_of_improvement,
     std,
+    superiority_interval,
 )
 from erlbench.settings import setting_text
 from erlbench.words import counted
@@ -54,7 +54,7 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
     `unequal` settings, and whether both have their `defaults`.
     """
     pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group)]
-    origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
+    origins = {group.group: find_origin(group.env, group.cells, page.metric) for group in page.groups}
     outcomes = decide(
         [
             (first.scores, second.scores, origins[group.group], next(_find_reasons(group, first, second), ""))
@@ -198,7 +198,10 @@ def _average_at_equal_steps(group: Any, first: Any, second: Any) -> tuple[float,
     return first_mean, second_mean
 
 
-WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
+WORDS = (
+    "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) or no "
+    "success, and 1 the best mean"
+)
 Scores = Mapping[str, Sequence[Array]]  # of entries, an array (seeds,) per environment
 Origins = Mapping[str, float]  # of environments, the score of a random policy
 BETTER = ("probability_of_improvement", "probability_low", "probability_high")
@@ -214,7 +217,8 @@ def pooled_scores(page: PageCells) -> tuple[Scores, Origins]:
         for name in next(iter(scores_by_env.values()), {})
         if all(len(env_scores.get(name, ())) for env_scores in scores_by_env.values())
     ]
-    origins = {group.env: find_origin(group.env, group.cells) for group in page.groups if group.env in scores_by_env}
+    groups = [group for group in page.groups if group.env in scores_by_env]
+    origins = {group.env: find_origin(group.env, group.cells, page.metric) for group in groups}
     return {name: [env_scores[name] for env_scores in scores_by_env.values()] for name in names}, origins
 
 
@@ -304,7 +308,8 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
         }
         if entry != page.baseline and min(map(len, (*env_scores, *bases))) >= FEWEST_RUNS:
             probability = probability_of_improvement(env_scores, bases)
-            row |= zip(BETTER, (probability, *mean_superiority_interval(env_scores, bases)), strict=True)
+            sizes = zip(map(len, env_scores), map(len, bases))
+            row |= zip(BETTER, (probability, *superiority_interval(probability, *sizes)), strict=True)
         if above:
             row |= zip(IQM, pooled_iqm(scores, origins, entry), strict=True)
         rows.append(row)
@@ -313,7 +318,7 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
         f"P(better): that a random run scores above one of {page.base_label} in the same environment, averaged over "
         "environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         f"{WORDS if above else 'left out: somewhere nobody is above a random policy'}.",
-        "In brackets 95 % intervals: Newcombe's of P(better), averaged as by Zou and Donner (2008); of the IQM by 500 "
+        "In brackets 95 % intervals: Newcombe's of P(better), with the variances of all environments; of the IQM by 500 "
         "bootstrap resamples of the seeds of all algorithms within each environment; none, and no P(better), below "
         f"{FEWEST_RUNS} seeds.",
     )

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench.reporting.cells import list_rows, values_by_seed
-from erlbench.reporting.score import NEAR, nearest_index
+from erlbench.reporting.score import FINAL, NEAR, SUCCESS, SUCCESS_EVER, nearest_index
 from erlbench.reporting.statistics import Array, ends, group_items
 
 # Relations. SAME: dynamics and reward are the same by our knowledge, so that runs are tested against each other;
@@ -149,8 +149,13 @@ def similar_budget(ours: int, published: int | None) -> bool:
     return published is not None and 0.9 * published <= ours <= 1.1 * published
 
 
-def find_origin(env: str, cells: Iterable[Any]) -> float:
-    """The score of a random policy, else the mean return of the cells' finished runs before training, else 0."""
+def find_origin(env: str, cells: Iterable[Any], metric: str = FINAL) -> float:
+    """The score of a random policy, else the mean return of the cells' finished runs before training, else 0.
+
+    0 for shares of successes.
+    """
+    if metric in (SUCCESS, SUCCESS_EVER):
+        return 0.0
     if (score := random_score(env)) is not None:
         return score
     first = [run.evaluations[0] for cell in cells for run in cell.done]

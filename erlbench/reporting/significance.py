@@ -67,7 +67,7 @@ def compare(x: ArrayLike, y: ArrayLike) -> Outcome:
     enough = min(a.size, b.size) >= FEWEST_RUNS
     difference, low, high = mean_difference(a, b)
     probability = probability_of_improvement([a], [b]) if enough else math.nan
-    below, above = superiority_interval(probability, a.size, b.size)
+    below, above = superiority_interval(probability, (a.size, b.size))
     return {
         "n": a.size, "n_against": b.size, "std": std(a), "std_against": std(b), "difference": difference,
         "difference_low": low, "difference_high": high, "p_rank": rank_test(a, b) if enough else math.nan,
@@ -121,14 +121,18 @@ def rank_test(x: ArrayLike, y: ArrayLike) -> float:
     """The two-sided p-value of a test of whether runs of one side mostly score above the other's.
 
     The larger one of two. Mann and Whitney's is exact for equal distributions where no two scores are equal, but also
-    finds unequal spreads. Brunner and Munzel's (2000) finds P(better) alone, but promises too much with few runs.
+    finds unequal spreads. Brunner and Munzel's (2000) finds P(better) alone, but promises too much with few runs; it
+    has no p where one side is above the other, which is exact with ties, too.
     """
     a, b = dense_ranks(x, y)
-    values = np.unique(np.concatenate([a, b]))
-    tied = len(values) < a.size + b.size
-    exact = float(scipy.stats.mannwhitneyu(a, b, method="asymptotic" if tied else "exact").pvalue)
-    apart = a.max() < b.min() or b.max() < a.min() or len(values) == 1
-    return exact if apart else max(exact, float(scipy.stats.brunnermunzel(a, b).pvalue))  # it has no p where apart
+    if a.max() < b.min() or b.max() < a.min():
+        return least_p(a.size, b.size)
+    values = len(np.unique(np.concatenate([a, b])))
+    if values == 1:
+        return 1.0
+    method = "asymptotic" if values < a.size + b.size else "exact"
+    tests = scipy.stats.mannwhitneyu(a, b, method=method), scipy.stats.brunnermunzel(a, b)
+    return max(float(test.pvalue) for test in tests)
 
 
 def rank_level(n: int, m: int) -> float:

@@ -126,39 +126,27 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
     return float(mean(x) - half), float(mean(x) + half)
 
 
-def superiority_interval(probability: float, n: int, m: int) -> tuple[float, float]:
-    """The 95 % interval of the probability that a value of one sample of n lies above one of another of m.
+def superiority_interval(probability: float, *sizes: tuple[int, int]) -> tuple[float, float]:
+    """The 95 % interval of `probability_of_improvement` by the numbers of runs (n, m) in each environment.
 
     Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic", part 2,
     method 5: like Wilson's interval of a share, so it has a width also when all of one sample lies above the other,
-    where a bootstrap sees no spread. NaN with fewer than two values on a side.
+    where a bootstrap sees no spread. The variance of a mean of independent environments takes one probability for all:
+    too large where theirs differ. NaN with fewer than two values on a side.
     """
-    if n < 2 or m < 2 or math.isnan(probability):
+    if math.isnan(probability) or min(map(min, sizes)) < 2:
         return NO_INTERVAL
 
     def beyond(theta: float) -> float:
         """How far `theta` lies from the probability, less what the interval allows."""
-        factor = ((n + m) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        allowed = special.ndtri(0.975) * math.sqrt(theta * (1 - theta) * (1 + factor) / (n * m))
-        return float(abs(theta - probability) - allowed)
+        more = (1 - theta) / (2 - theta) + theta / (1 + theta)
+        variance = sum(theta * (1 - theta) * (1 + ((n + m) / 2 - 1) * more) / (n * m) for n, m in sizes)
+        return float(abs(theta - probability) - special.ndtri(0.975) * math.sqrt(variance) / len(sizes))
 
     inside = min(max(probability, 1e-12), 1 - 1e-12)
     low = scipy.optimize.brentq(beyond, 0.0, inside, xtol=1e-15) if probability > 0 else 0.0
     high = scipy.optimize.brentq(beyond, inside, 1.0, xtol=1e-15) if probability < 1 else 1.0
     return low, high
-
-
-def mean_superiority_interval(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> tuple[float, float]:
-    """The 95 % interval of `probability_of_improvement` over several environments; NaN as `superiority_interval`.
-
-    The environments are independent, so the squares of the distances of Newcombe's ends add up (Zou and Donner 2008,
-    "Construction of confidence limits about effect measures: a general approach").
-    """
-    sides = [*zip(x, y, strict=True)]
-    centres = np.array([probability_of_improvement([a], [b]) for a, b in sides])
-    ends = [superiority_interval(p, flat(a).size, flat(b).size) for p, (a, b) in zip(centres, sides)]
-    below, above = np.linalg.norm(np.array(ends) - centres[:, None], axis=0) / len(sides)
-    return mean(centres) - below, mean(centres) + above
 
 
 def bootstrap_interval(

@@ -27,7 +27,7 @@ def measure(draw):
 
     def superior(a, b):
         probability = statistics.probability_of_improvement([a], [b])
-        return within(statistics.superiority_interval(probability, len(a), len(b)), 0.5)
+        return within(statistics.superiority_interval(probability, (len(a), len(b))), 0.5)
 
     def bootstrapped(a, _):
         return within(statistics.bootstrap_interval(lambda drawn: statistics.iqm(drawn[0]), [a], resamples=FEW), iqm)
