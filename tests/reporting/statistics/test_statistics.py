@@ -10,11 +10,7 @@ from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting import statistics
 from erlbench.reporting.significance import compare, detectable, holm, rank_test, smallest_difference, welch_power
-from erlbench.reporting.statistics import (
-    bootstrap_interval,
-    expanded_tail,
-    superiority_interval,
-)
+from erlbench.reporting.statistics import bootstrap_interval, expanded_tail, superiority_interval
 
 
 def test_estimates_of_too_few_values_and_improvements():
