@@ -43,8 +43,8 @@ def exact(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """0.012, or <0.001; a dash for NaN."""
-    return NONE if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+    """0.012, rounded up, so that it looks no smaller than a level; <0.001; a dash for NaN."""
+    return NONE if math.isnan(p) else "<0.001" if p < 0.001 else f"{math.ceil(1000 * p - 1e-9) / 1000:.3f}"
 
 
 def percent(value: float) -> str:

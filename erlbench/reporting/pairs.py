@@ -318,8 +318,8 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
         f"P(better): that a random run scores above one of {page.base_label} in the same environment, averaged over "
         "environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         f"{WORDS if above else 'left out: somewhere nobody is above a random policy'}.",
-        "In brackets 95 % intervals: Newcombe's of P(better), with the mean variance of the environments; of the IQM by "
-        "500 bootstrap resamples of the seeds of all algorithms within each environment; none, and no P(better), below "
+        "In brackets 95 % intervals: Newcombe's of P(better), with the environments' mean variance; of the IQM by 500 "
+        "bootstrap resamples of the seeds of all algorithms within each environment; none, and no P(better), below "
         f"{FEWEST_RUNS} seeds.",
     )
     return build_table("aggregate", page.heading("all environments"), rows, remarks, name, base=page.base_label)

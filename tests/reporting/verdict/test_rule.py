@@ -137,6 +137,13 @@ def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names,
         assert "the smallest p that they can have is 0.022, level 0.015" in " ".join(details(pairs[0]))
 
 
+def test_no_p_above_its_level_is_printed_as_the_level(tmp_path):
+    """Three of 36 pairs are in the other order: p is 14 / 924, 0.0152."""
+    pair = pair_of(tmp_path, [1.0, 2, 3, 4, 5, 9], [6.0, 7, 8, 10, 11, 12])
+    assert (pair.case, pair.p_holm) == (Case.UNDECIDED, pytest.approx(14 / 924))
+    assert "p = 0.016 of the ranks, level 0.015" in details(pair)[0]
+
+
 def judged(x, y, **ruling):
     with np.errstate(all="ignore"):
         return judge(x, y, compare(x, y), **ruling)["case"]
