@@ -16,6 +16,7 @@ from erlbench import errors
 from erlbench.bundle import STUDY, is_bundle, open_bundles
 from erlbench.errors import ErlbenchError, UsageError, check_known, explain
 from erlbench.files import new_file, refuse_links
+from erlbench.records.read import ignore
 from erlbench.records.run import run_folders
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
@@ -104,6 +105,7 @@ def _select_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
     return studies
 
 
+@np.errstate(all="ignore")  # scores may be too large for a mean
 def build_report(
     options: ReportOptions, studies: Mapping[str, Study], profile: str | None = None, warn: Warn | None = None
 ) -> Path:
@@ -147,6 +149,7 @@ def build_report(
     return _write(options, [*references, *pages, whole], runs, warnings)
 
 
+@np.errstate(all="ignore")
 def build_comparison(options: ReportOptions, warn: Warn | None = None) -> tuple[Path, Table]:
     """Write a report that sets the folders of `options` side by side: the path of its `index.html`, and its table.
 
@@ -202,10 +205,10 @@ def _list_reference_pages(reference: Path, studies: Mapping[str, Study]) -> list
 
     These runs are incomplete as they are kept: what lacks a file is simply not drawn.
     """
-    runs = find_runs([reference], _ignore)
+    runs = find_runs([reference], ignore)
     pages = [replace(make_all_runs_page(runs), name=REFERENCE, title="Reference results", is_reference=True)]
     for study in studies.values():
-        if candidates := make_study_pages(study, runs, None, _ignore):
+        if candidates := make_study_pages(study, runs, None, ignore):
             most = max(candidates, key=lambda page: len(page.runs))
             name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
             pages.append(replace(_prepare_page(most, study), name=name, title=title, is_reference=True))
@@ -220,7 +223,7 @@ def _write(options: ReportOptions, pages: Sequence[PageCells], runs: pd.DataFram
     out = options.out
     try:
         prepare_folder(out)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder, np.errstate(all="ignore"):
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder:
             new = Path(folder)
             index = out / _write_pages(new, options, pages, list_rows(runs), warnings).relative_to(new)
             for path in sorted(new.rglob("*")):  # a folder before its files
@@ -245,7 +248,7 @@ def _write_pages(
     """Write the pages and the index."""
     charts = ChartData(sum(len(page.runs) for page in pages if page.is_reference) + len(runs))
     maker = Maker(out=out, warn=warnings.add, options=options, charts=charts)
-    quiet = replace(maker, warn=_ignore)
+    quiet = replace(maker, warn=ignore)
     written = []
     for page in pages:
         scored = score_page(page, options.metric, options.baseline)
@@ -265,10 +268,6 @@ def _prepare_page(page: PageCells, study: Study) -> PageCells:
     """A study's page with the departures of its runs' settings; smoke scores are compared with nothing."""
     page = add_departures(page, study)
     return without_judgement(page) if page.profile == SMOKE else page
-
-
-def _ignore(text: str) -> None:
-    pass
 
 
 MARKER = ".erlbench-report"

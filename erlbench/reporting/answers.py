@@ -126,15 +126,19 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
         answer.measure = "modelled minutes of training" if modelled else "minutes of training"
         scores = [seed_means(values_by_seed(side.done, lambda run: run.seconds / 60)) for side in sides]
     elif kind == REACH:
-        answer.measure = f"training steps to a mean return of {pair.score or 0:g}"
-        never = [sum(math.isinf(reached(run.evaluations, pair.score or 0.0)[0]) for run in side.done) for side in sides]
-        test["open"] = never[sign < 0] > 0  # with all their steps these runs may show the size
+        score = pair.score or 0.0
+        answer.measure = f"training steps to a mean return of {score:g}"
+        steps = [values_by_seed(side.done, lambda run: reached(run.evaluations, score)[0]) for side in sides]
+        limit = _find_first_end([run for side in sides for run in side.done], score)
+        later = [sum(int((values > limit).sum()) for values in side_steps) for side_steps in steps]
+        test["open"] = later[sign < 0] > 0  # with all their steps these runs may show the size
         answer.note = "; ".join(
-            f"{count} of {counted(len(side.done), 'run')} of {side.label} never reach it and count with their last step"
-            for side, count in zip(sides, never)
+            f"{count} of {counted(len(side.done), 'run')} of {side.label} never reach it in {limit:,.0f} steps, as "
+            "which they count"
+            for side, count in zip(sides, later)
             if count
         )
-        scores = [seed_means(values_by_seed(side.done, lambda run: _count_steps_to(run, pair.score))) for side in sides]
+        scores = [seed_means([np.minimum(values, limit) for values in side_steps]) for side_steps in steps]
     else:
         answer.measure = first.score_words[:1].lower() + first.score_words[1:]
         scores = [side.scores for side in sides]
@@ -152,9 +156,10 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
     return answer, test | {"scores": (ours, wanted), "both": scores}
 
 
-def _count_steps_to(run: Any, score: float | None) -> float:
-    """Training steps at the first evaluation with the score; of a run without one, its last step."""
-    return min(reached(run.evaluations, score or 0.0)[0], float(run.evaluations.timesteps[-1]))
+def _find_first_end(runs: list[Any], score: float) -> float:
+    """The first end of a run that never reaches the score, up to which the steps of all count; infinite without one."""
+    ends = (run.evaluations.timesteps[-1] for run in runs if math.isinf(reached(run.evaluations, score)[0]))
+    return float(min(ends, default=math.inf))
 
 
 def _find_reasons(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNamespace) -> Iterator[str]:

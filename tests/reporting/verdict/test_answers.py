@@ -1,6 +1,7 @@
 """What a study answers: each verdict from hand-made runs, and effect, interval and p by other code."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -237,7 +238,11 @@ def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path):
     for seed in range(6):
         make_run(tmp_path, ENV, "cem", seed, [0, 1, 1, 1] if seed else [0, 1e308, 1e308, 1])
         make_run(tmp_path, ENV, "td3", seed, [0, 50, 50 + seed, 1])
-    assert answer_of(tmp_path).reason == "a score is not finite"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_report(tmp_path, "--out", tmp_path / "out")
+    (answer,) = read_json(tmp_path / "out" / "verdict.json")["studies"][0]["pairs"]
+    assert answer["reason"] == "a score is not finite"
 
 
 def test_a_generation_that_ends_later_is_no_other_budget(tmp_path):
@@ -248,6 +253,16 @@ def test_a_generation_that_ends_later_is_no_other_budget(tmp_path):
     answer = answer_of(tmp_path)
     assert "6 of 6 runs of td3 never reach it" in answer.note
     assert (answer.reason, answer.samples[1].scores) == ("", (4000.0,) * 6)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+def test_a_run_that_never_reaches_a_score_needs_no_fewer_steps_than_one_that_ends_later(tmp_path, reaches):
+    write_study(tmp_path, 'metric = "reach", score = 90', steps=4000, seeds=6, pairs=("td3 cem",))
+    for seed in range(6):
+        make_run(tmp_path, ENV, "cem", seed, [0, 1, 95 if reaches else 2], steps=[0, 1000, 4500], total=4000)
+        make_run(tmp_path, ENV, "td3", seed, [0, 1, 2], steps=[0, 1000, 4000])
+    answer = answer_of(tmp_path)
+    assert (answer.standing, answer.samples[1].scores) == (Standing.UNDECIDED, (4000.0,) * 6)
 
 
 def test_what_differs_from_the_study_is_listed(tmp_path):
