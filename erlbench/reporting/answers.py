@@ -133,8 +133,8 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
         later = [sum(int((values > limit).sum()) for values in side_steps) for side_steps in steps]
         test["open"] = later[sign < 0] > 0  # with all their steps these runs may show the size
         answer.note = "; ".join(
-            f"{count} of {counted(len(side.done), 'run')} of {side.label} never reach it in {limit:,.0f} steps, as "
-            "which they count"
+            f"{count} of {counted(len(side.done), 'run')} of {side.label} never reach it in {limit:,.0f} steps and "
+            "count with these"
             for side, count in zip(sides, later)
             if count
         )

@@ -126,9 +126,7 @@ STD = "the standard deviation of a single run, from the variance between seeds a
 
 def values_by_seed(runs: Iterable[Any], value: Callable[[Any], float]) -> list[Array]:
     """A value of the runs of each seed (runs of the seed,), seeds in the order of their first runs."""
-    by_seed: dict[int, list[float]] = {}
-    for run in runs:
-        by_seed.setdefault(run.seed, []).append(value(run))
+    by_seed = group_items((run.seed, value(run)) for run in runs)
     return [np.array(values, np.float64) for values in by_seed.values()]
 
 

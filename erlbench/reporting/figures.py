@@ -28,7 +28,6 @@ from erlbench.reporting.published import (
     find_references,
     find_thresholds,
     points_over_generations,
-    similar_budget,
 )
 from erlbench.reporting.statistics import Points, band_kind, band_words, group_items, mean_curve, points, time_unit
 from erlbench.words import counted
@@ -57,7 +56,7 @@ def colour_numbers(names: Iterable[str]) -> dict[str, int]:
     """
     wanted = {name: NUMBERED.index(name) if name in NUMBERED else zlib.crc32(name.encode()) for name in names}
     colours, numbers = len(PALETTE), dict[str, int]()
-    for name in sorted(wanted, key=lambda name: (name not in NUMBERED, wanted[name] if name in NUMBERED else 0, name)):
+    for name in sorted(wanted, key=lambda name: (wanted[name] if name in NUMBERED else len(NUMBERED), name)):
         first = len(numbers) // colours * colours
         places = (first + (wanted[name] + turn) % colours for turn in range(colours))
         numbers[name] = next(number for number in places if number not in numbers.values())
@@ -212,7 +211,8 @@ def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
         for cell in group.cells
         if comparable(group.env, group.env_published)
         and (number := page.find_published(cell, "mean"))
-        and similar_budget(group.total_timesteps, number.steps)
+        and number.steps
+        and 0.9 * number.steps <= group.total_timesteps <= 1.1 * number.steps
     }
 
 
@@ -298,13 +298,13 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
     """A panel for each group of columns of train.csv that has a value; None, with a warning, where none has."""
     axis = options.x or (page.x if AXES[page.x].train_column else "timesteps")
     over, left_out = AXES[axis].train_column, untimed_note(group.cells) if axis == "time" else ""
+    names = [*dict.fromkeys(sum(options.columns, ()))]
     tables = {
         cell.name: [
             (
                 run,
-                rows.assign(
-                    seconds=rows["train_time_s"] - rows["paused_s"].fillna(0.0),
-                    **{name: np.nan for name in sum(options.columns, ()) if name not in rows},
+                rows.assign(seconds=rows.train_time_s - rows.paused_s.fillna(0.0)).reindex(
+                    columns=[*dict.fromkeys((over, *names))]
                 ),
             )
             for run in cell.done or cell.runs
@@ -321,7 +321,7 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
                 words = cell.label if len(group.cells) > 1 else "", "" if single else column
                 look = {"label": " ".join(filter(None, words)), "number": numbers[cell.name] if single else place}
                 curves.append({**mean_of_runs(runs, band), **look, "panel": "+".join(columns), "runs": ()})
-    for name in (name for columns in options.columns for name in columns if name not in drawn_columns):
+    for name in (name for name in names if name not in drawn_columns):
         message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
         warn(f"{message}. {left_out}" if left_out else message)
     if not curves:

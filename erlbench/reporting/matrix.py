@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,7 +58,8 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     title = "Algorithm"
     if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(cells) >= len(groups))):
         title, cells = "Environment", cells.T
-    keys = _unique([slug(text) for text in map(str, cells)])
+    slugs = [slug(text) for text in map(str, cells)]
+    keys = [key if slugs.count(key) == 1 else f"{key}_{i}" for i, key in enumerate(slugs)]
     rows = [
         {
             title.lower(): label,
@@ -124,10 +124,6 @@ def _describe_sizes(sizes: set[tuple[int, int]]) -> str:
         ((n, runs),) = sizes
         return f"n = {n} in all cells" + (f" ({sample_words(n, runs)})" if runs > n else "")
     return "n in round brackets" if sizes else "no run is finished"
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    return [name if names.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(names)]
 
 
 TITLE = "Algorithms and environments"

@@ -53,7 +53,12 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
     (why they are not comparable), `equal_steps` (mean scores where both have used as many simulator steps, or None),
     `unequal` settings, and whether both have their `defaults`.
     """
-    pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group)]
+    pairs = [
+        (group, first, second, shown)
+        for group in page.groups
+        for first, second, shown in _choose_pairs(page, group)
+        if len(first.scores) or len(second.scores)
+    ]
     origins = {group.group: find_origin(group.env, group.cells, page.metric) for group in page.groups}
     outcomes = decide(
         [
@@ -138,7 +143,7 @@ def unscored_reason(side: Any) -> str:
 
 def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]]:
     """The pairs of a group, and whether each is shown."""
-    cells, names = {cell.name: cell for cell in group.cells if cell.judged and len(cell.scores)}, page.pairs
+    cells, names = {cell.name: cell for cell in group.cells if cell.judged and cell.done}, page.pairs
     if names is None and find_cell(group, page.baseline) is not None:
         names = [(name, page.baseline) for name in cells if name != page.baseline]
     if names is not None:
@@ -146,8 +151,9 @@ def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]
     elif not page.source:  # a study with published numbers compares with these
         best = None
         if len(cells) > MOST_CELLS:  # the highest mean, where possible of those that can be tested
-            tested = [cell for cell in cells.values() if len(cell.scores) >= FEWEST_RUNS]
-            best = max(tested if len(tested) > 1 else cells.values(), key=lambda cell: mean(cell.scores))
+            scored = [cell for cell in cells.values() if len(cell.scores)]
+            tested = [cell for cell in scored if len(cell.scores) >= FEWEST_RUNS]
+            best = max(tested if len(tested) > 1 else scored, key=lambda cell: mean(cell.scores), default=None)
         for first, second in itertools.combinations(cells.values(), 2):
             if second is best:
                 first, second = second, first

@@ -144,11 +144,6 @@ def base_name(env: str) -> str:
     return split_label(env).name
 
 
-def similar_budget(ours: int, published: int | None) -> bool:
-    """Whether a published final value belongs into a figure of ours: our budget reaches 90 % of it, at most 110 %."""
-    return published is not None and 0.9 * published <= ours <= 1.1 * published
-
-
 def find_origin(env: str, cells: Iterable[Any], metric: str = FINAL) -> float:
     """The score of a random policy, else the mean return of the cells' finished runs before training, else 0.
 

@@ -171,14 +171,14 @@ def read_run(path: Path, warn: Warn) -> Record | None:
             files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
     run, env_settings, settings, costs = (
-        _mapping(config.get(section)) for section in ("run", "env_settings", "settings", "costs")
+        {**files.table_in(config, section)} for section in ("run", "env_settings", "settings", "costs")
     )
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
     if later := later_version(meta):
         warn(f"{path}: {later} wrote it, whose files may mean something else; install that version to read them")
     env, name, seed = _read_identity(path, run, warn)
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
-    evaluations, last, as_written = _read_evaluations(path, _mapping(state.get("files")), warn)
+    evaluations, last, as_written = _read_evaluations(path, files.table_in(state, "files"), warn)
     machine = parse_machine(meta)
     simulated, imported = run.get("simulated_time") is True, imported_of(config)
     steps, times = evaluations["timesteps"], evaluations["train_time_s"]
@@ -290,7 +290,7 @@ def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
     return env, name, seed
 
 
-def _read_evaluations(path: Path, sums: Record, warn: Warn) -> tuple[dict[str, Array], Record, bool]:
+def _read_evaluations(path: Path, sums: Mapping[str, Any], warn: Warn) -> tuple[dict[str, Array], Record, bool]:
     """The columns of eval.csv, the last row's episodes, and whether the file has its checksum of status.json."""
     try:
         data = files.read_bytes(path / EvaluationRow.file, inside=1)
@@ -327,13 +327,10 @@ def _read(path: Path, warn: Warn) -> Record:
         return {}
     if not isinstance(value, dict):
         warn(f"{path}: not a JSON object; its values are missing from the report")
-    elif path.suffix == ".toml" and not _mapping(value.get("run")):
+        return {}
+    if path.suffix == ".toml" and not files.table_in(value, "run"):
         warn(f"{path}: without a table [run]; its values are missing from the report")
-    return _mapping(value)
-
-
-def _mapping(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
+    return value
 
 
 def _int(value: Any) -> int:

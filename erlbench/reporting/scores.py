@@ -133,8 +133,7 @@ def _metrics(cell: Any) -> Record:
     for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
         values = values_by_seed(cell.done, metric)
         means = record[f"{name}s"] = seed_means(values)
-        record[f"{name}_mean"] = float(means.mean()) if values else math.nan
-        record[f"{name}_std"] = single_run_std(values)
+        record |= {f"{name}_mean": mean(means), f"{name}_std": single_run_std(values)}
     record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
     if cell.n >= FEWEST_RUNS:
         record["final_low"], record["final_high"] = mean_interval(record["finals"])

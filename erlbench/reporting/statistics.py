@@ -46,11 +46,6 @@ def std(values: ArrayLike) -> float:
     return float(x.std(ddof=1)) if x.size > 1 else math.nan
 
 
-def mean_std(values: ArrayLike) -> tuple[float, float]:
-    """Mean and sample standard deviation."""
-    return mean(values), std(values)
-
-
 def median(values: ArrayLike) -> float:
     """The median; NaN for none."""
     x = flat(values)

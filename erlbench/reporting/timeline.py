@@ -160,7 +160,8 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
     """
     kinds = {kind for _, timeline in timelines for kind in timeline.tasks.kind}
     order = [*(kind for kind in KINDS if kind in kinds), *sorted(kinds - {*KINDS})]
-    looks = {kind: KINDS.get(kind, (_short(kind), (2 + place) % len(PALETTE))) for place, kind in enumerate(order)}
+    short = [kind[:LONGEST] + "..." * (len(kind) > LONGEST) for kind in order]
+    looks = {kind: KINDS.get(kind, (short[i], (2 + i) % len(PALETTE))) for i, kind in enumerate(order)}
     data, panels, parts = [], {}, []
     windows_shown = windows([timeline for _, timeline in timelines])
     for number, ((label, timeline), (start, stop)) in enumerate(zip(timelines, windows_shown)):
@@ -205,7 +206,3 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
         paper=[*panels],
         caption=caption,
     )
-
-
-def _short(kind: str) -> str:
-    return kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}..."

@@ -21,10 +21,10 @@ from erlbench.reporting.statistics import (
     ends,
     improvement,
     mean,
-    mean_std,
     median,
     minutes_per_million,
     minutes_per_million_after,
+    std,
 )
 from erlbench.reporting.timeline import Timeline
 from erlbench.words import counted, say_range
@@ -70,15 +70,15 @@ def _machine_record(cell: Any) -> Record:
     timed = [run for run in cell.done if run.timed]
     seconds, generations = ends(timed, "seconds"), ends(timed, "generation")
     some = generations > 0
-    per_generation, spread = mean_std(1000 * seconds[some] / generations[some])
+    milliseconds = 1000 * seconds[some] / generations[some]
     return {
         "workers": " or ".join(sorted({run.workers or NONE for run in cell.done})),
         **{
             what: " or ".join(sorted({str(getattr(run, what)) or "?" for run in cell.done}))
             for what in ("processes", "device")
         },
-        "ms_per_generation": per_generation,
-        "ms_per_generation_std": spread,
+        "ms_per_generation": mean(milliseconds),
+        "ms_per_generation_std": std(milliseconds),
         "paused_min": mean(ends(cell.done, "paused_s") / 60),
     }
 
@@ -90,9 +90,8 @@ def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
         minutes, others = (
             [run[period] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
         )
-        name, (average, std) = f"{kind}_{period}", mean_std(minutes)
-        record |= {f"{name}_min_per_million": average, f"{name}_std": std}
-        if not math.isnan(change := improvement(average, mean(others))):
+        record |= {f"{kind}_{period}_min_per_million": mean(minutes), f"{kind}_{period}_std": std(minutes)}
+        if not math.isnan(change := improvement(mean(minutes), mean(others))):
             record.setdefault(f"{period}_vs_baseline_pct", change)
     return record
 

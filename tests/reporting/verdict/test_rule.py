@@ -184,12 +184,14 @@ def test_the_margin_is_a_share_of_the_way_from_a_random_policy(origin, margin):
 
 
 def test_the_margin_of_successes_is_a_share_of_the_successes(tmp_path):
-    for name, successes in (("a", "1 1"), ("b", "1 0")):
+    for name, successes in (("a", "1 1"), ("b", "1 0"), ("c", ""), ("d", "")):
         for seed in range(6):
             path = make_run(tmp_path, ENV, name, seed, [-200.0, -100, 1]) / "eval.csv"
             pd.read_csv(path, dtype=str).assign(success=successes).to_csv(path, index=False)
-    (pair,) = pairs_of(page_of(tmp_path, metric="success"))
+    pair, *others = pairs_of(page_of(tmp_path, metric="success"))
     assert (pair.case, pair.margin) == (Case.DECIDED, 0.05)
+    assert [other.name + other.name_against for other in others] == ["ac", "ad", "bc", "bd"]
+    assert "6 of 6 seeds of c have no such score" in sentence(others[0])
 
 
 def test_runs_without_a_budget_are_compared_at_equal_lengths_alone(tmp_path):
