@@ -19,7 +19,7 @@ import pandas as pd
 from erlbench.reporting.cells import Warn, list_rows, seed_means, values_by_seed
 from erlbench.reporting.documents import Record
 from erlbench.reporting.page_cells import choose_score, score_cells
-from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_reason, unscored_reason
+from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_reason, size_reason, unscored_reason
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.significance import UNKNOWN, Case, compare, judge, mean_difference, percent_more
@@ -182,9 +182,7 @@ def _find_reasons(kind: str, sides: list[Any], scores: list[Any], answer: Simple
             yield f"{answer.note.split('; ')[0]}, and the budgets differ"
     else:
         yield from filter(None, map(unscored_reason, sides))
-    yield from filter(None, [selection_reason(sides)])
-    if not all(np.isfinite(values).all() for values in scores):
-        yield "a score is not finite"
+    yield from filter(None, [selection_reason(sides), size_reason(scores)])
     if answer.in_percent and any(len(values) and mean(values) <= 0 for values in scores):
         yield "a percentage needs means above 0"
 

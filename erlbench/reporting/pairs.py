@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -111,13 +111,13 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
 
 def _find_reasons(group: Any, first: Any, second: Any) -> Iterator[str]:
     """Why the scores are no samples of the algorithms; none where they are."""
-    yield from filter(None, [selection_reason((first, second)), *map(unscored_reason, (first, second))])
-    if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (first, second)):
-        yield "the scores are too large for a mean and a spread"
+    sides = first, second
+    reasons = selection_reason(sides), *map(unscored_reason, sides), size_reason(side.scores for side in sides)
+    yield from filter(None, reasons)
     if (first.metric, first.stretch) != (second.metric, second.stretch):
         yield "their scores are of different evaluations"
     if group.limit == UNRECORDED:
-        ends_at = [mean(ends(side.done, "timesteps")) for side in (first, second)]
+        ends_at = [mean(ends(side.done, "timesteps")) for side in sides]
         if max(ends_at) > SIMILAR * min(ends_at):
             after = " and ".join(map(steps, ends_at))
             yield f"their files have no budget, and they end after {after} training steps"
@@ -139,6 +139,12 @@ def unscored_reason(side: Any) -> str:
     """How many seeds have no score of this kind, such as a mean of ten evaluations; else empty."""
     unknown = len(side.seeds) - len(side.scores)
     return f"{unknown} of {counted(len(side.seeds), 'seed')} of {side.label} have no such score" if unknown else ""
+
+
+def size_reason(scores: Iterable[Array]) -> str:
+    """Whether scores are too large for a computer's numbers; else empty."""
+    fit = all(math.isfinite(mean(values)) and not math.isinf(std(values)) for values in scores if len(values))
+    return "" if fit else "the scores are too large for a mean and a spread"
 
 
 def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]]:

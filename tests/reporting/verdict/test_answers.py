@@ -232,17 +232,18 @@ def test_an_effect_of_exactly_the_claimed_size_is_undecided(tmp_path, percent, f
     assert (answer.standing, answer.effect[0]) == (Standing.UNDECIDED, pytest.approx(percent))
 
 
-def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path):
-    """The area below a curve of 1e308 is infinite; one such seed is enough."""
+@pytest.mark.parametrize("most", [1e300, 1e308])
+def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path, most):
+    """The spread of a seed at 1e300 is infinite, and the area below a curve of 1e308."""
     write_study(tmp_path, 'metric = "curve", from = 500, to = 2000, axis = "steps"', steps=3000, seeds=6)
     for seed in range(6):
-        make_run(tmp_path, ENV, "cem", seed, [0, 1, 1, 1] if seed else [0, 1e308, 1e308, 1])
+        make_run(tmp_path, ENV, "cem", seed, [0, 1, 1, 1] if seed else [0, most, most, 1])
         make_run(tmp_path, ENV, "td3", seed, [0, 50, 50 + seed, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run_report(tmp_path, "--out", tmp_path / "out")
     (answer,) = read_json(tmp_path / "out" / "verdict.json")["studies"][0]["pairs"]
-    assert answer["reason"] == "a score is not finite"
+    assert answer["reason"] == "the scores are too large for a mean and a spread"
 
 
 def test_a_generation_that_ends_later_is_no_other_budget(tmp_path):
