@@ -93,7 +93,7 @@ def score(run: Any, metric: str, stretch: CurveStretch | None = None) -> float:
         return of(run)
     if stretch is None:
         return float("nan")
-    return stretch_mean(*training_curve(run.evaluations, stretch.axis)[:2], stretch.start, stretch.end)
+    return stretch_mean(*training_curve(run.evaluations, stretch.axis), stretch.start, stretch.end)
 
 
 def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
@@ -111,13 +111,13 @@ def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMEST
     return stretch if end >= EARLIEST * budget and begin <= stretch.start and fewest >= FEWEST else None
 
 
-def training_curve(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
-    """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
+def training_curve(evaluations: Any, axis: str) -> tuple[Array, Array]:
+    """Axis (of `UNITS`) and mean return (points,) without the final evaluation."""
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():
         kept[-1:] = False  # an older file does not mark the final one
     x = {TIMESTEPS: evaluations.timesteps, LEARNING: evaluations.learning_steps}.get(axis, evaluations.seconds / 60)
-    return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
+    return x[kept], evaluations.return_mean[kept]
 
 
 def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
