@@ -103,6 +103,20 @@ def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake
         assert fake.algorithm.metrics()["learner_rank"] == (4 if copied else 0)
 
 
+def test_without_generations_it_moves_to_the_best_once_its_updates_are_done(new_fake):
+    settings = settings_of("snes", coupling="side", schedule="steady-state", options="soft_update=0.25 sync_period=9")
+    fake = new_fake(CEMRL, settings, workers=2)
+    state, updates = fake.algorithm.state.coupling, None
+    while updates is None or state.pending is None:
+        fake.ask()
+        updates = next((task for task in fake.open.values() if task.kind == "critic"), None)
+        for task in [task for task in fake.open.values() if task is not updates]:
+            fake.finish(task, fitness=float(task.id % 7))
+    before, best = fake.store.get(state.actor), fake.store.load(state.pending)
+    fake.finish(updates)
+    np.testing.assert_allclose(fake.store.get(state.actor), 0.75 * (before + 1) + 0.25 * best, rtol=1e-5)
+
+
 PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"
 
 
