@@ -47,9 +47,11 @@ def give_up_on_full_streams() -> None:
 
 
 def lead_nowhere(descriptor: int) -> None:
-    """Have what is written to a descriptor vanish, and reading from it end at once."""
+    """Have what is written to a descriptor vanish, and reading from it end at once, here and in later processes."""
     opened = os.open(os.devnull, os.O_RDWR)
-    if opened != descriptor:
+    if opened == descriptor:
+        os.set_inheritable(descriptor, True)
+    else:
         os.dup2(opened, descriptor)
         os.close(opened)
 

@@ -42,7 +42,8 @@ def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
 def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
     code = (
         "from erlbench.machine.process import open_standard_streams as o; o(); f = open('x', 'w'); print('y');"
-        "import sys; print('z', file=sys.stderr); print(sys.stdin.read(), end='', file=f); assert f.fileno() > 2"
+        "import sys; print('z', file=sys.stderr); print(sys.stdin.read(), end='', file=f); assert f.fileno() > 2;"
+        "import subprocess; subprocess.run(['ls'], check=True)"
     )
     done = shell('"$@" <&- >&- 2>&-', sys.executable, "-c", code, folder=tmp_path)
     assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
