@@ -31,7 +31,7 @@ from erlbench.running.checkpoint import find_checkpoint
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun
-from erlbench.running.refusals import check_run_files, is_short
+from erlbench.running.refusals import check_run_files, check_saved, is_short
 from erlbench.running.rows import Pauses
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -71,6 +71,7 @@ class CellRunner:
         directory = RunFolder(cell.directory)
         try:
             directory.hold()
+            check_saved(directory, cell, replace(self.context.options, force=False))  # others may have begun a run here
             check_run_files(directory)
             status = directory.status()
             if status.get("status") == DONE:

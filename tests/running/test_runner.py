@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
 from tests.files import read_json
 from tests.reporting.compare import find_rows
-from tests.runs import check_same_as_whole, make_cell, rows, run
+from tests.runs import at_result, check_same_as_whole, make_cell, rows, run, stop
 
 
 def status(cell):
@@ -66,6 +67,23 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
         run(free, held)
     assert not free.directory.exists()
     directory.release()
+
+
+def test_what_another_command_has_begun_since_the_start_in_a_folder_is_refused(tmp_path, monkeypatch):
+    first, waiting = (make_cell("cem", tmp_path, steps=200, seed=seed) for seed in (0, 1))
+    hold = RunFolder.hold
+
+    def begin_other(directory):
+        if directory.path == first.directory:
+            monkeypatch.setattr(RunFolder, "hold", hold)
+            with pytest.MonkeyPatch.context() as patch:
+                at_result(patch, 5, stop)
+                assert run(replace(waiting, eval_freq=100)) == 130
+        hold(directory)
+
+    monkeypatch.setattr(RunFolder, "hold", begin_other)
+    assert run(first, waiting) == 1
+    assert [status(cell)["status"] for cell in (first, waiting)] == ["done", "interrupted"]
 
 
 def test_a_signal_that_is_ignored_stays_ignored():
