@@ -64,6 +64,7 @@ class Learning:
         task, cls = problem(ENVIRONMENT), registry.find(algo)
         overrides = {"hidden": HIDDEN, "critic_hidden": HIDDEN, "batch_size": BATCH, "start_timesteps": WARM_UP}
         replay = Replay(folder, task.observation_size, task.action_size)
+        store.attach("replay", folder)
         settings = resolve(cls.settings_type, ENVIRONMENT, {}, overrides)
         context = Context(problem=task, seed=0, total_timesteps=1_000_000, workers=1, store=store, replay=replay)
         algorithm = cls(settings, context)

@@ -33,7 +33,7 @@ from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun
 from erlbench.running.refusals import check_run_files, check_saved, is_short
 from erlbench.running.rows import Pauses
-from erlbench.work.replay import Replay
+from erlbench.work.replay import NAME, Replay
 from erlbench.work.store import Store
 
 Listener = Callable[[Row], None]  # called with each row of a run when it is written
@@ -162,8 +162,9 @@ def open_run(
     rules = rules_of(options)
     admission = admit(cell.env, cell.env_settings, rules)
     problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
-    replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
+    replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size)
     opened.callback(replay.close)
+    pool.store.attach(NAME, replay.folder)
     algorithm = cell.algorithm(problem, pool.store, replay)
     recorded: dict[str, Any] = {"admission": admission.record(), "identity": identity_of(cell, rules)}
     files = RowFiles(directory.path, cell.env, directory.check)
@@ -210,7 +211,7 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def record_error(error: Exception | SystemExit, directory: RunFolder, store: Store | None = None) -> str:
+def record_error(error: Exception | SystemExit, directory: RunFolder, store: Store | None) -> str:
     """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
     try:
         directory.check()  # else it tells more than the error that followed

@@ -20,11 +20,10 @@ import numpy as np
 
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file, open_file
-from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView
 
 OBSERVATIONS, TRANSITIONS, ROWS = "observations.f32", "transitions.f32", "rows.i32"
-NAME = "replay"  # of the replay of a run; a driver has one at a time
+NAME = "replay"  # of the replay of a run, by which a store finds its folder (`Store.attach`)
 CHECKED_AT_ONCE = 1 << 20  # bytes read at once to check a file
 
 
@@ -34,15 +33,11 @@ class Replay:
     It knows the CRC-32 of all that it has written, so that a checkpoint can check whether the files are still whole.
     """
 
-    def __init__(self, folder: Path | str, observation_size: int, action_size: int, store: Store | None = None) -> None:
-        """With `store`, views name the replay as that finds it; else by its folder, for use on this machine alone."""
-        self.folder = Path(folder)
+    def __init__(self, folder: Path, observation_size: int, action_size: int) -> None:
+        self.folder = folder
         self.folder.mkdir(exist_ok=True)
         self.observation_size = observation_size
         self.action_size = action_size
-        self.name = NAME if store else str(self.folder.absolute())
-        if store:
-            store.attach(NAME, self.folder)
         self.length = 0
         self.rows = 0
         widths = {OBSERVATIONS: observation_size, TRANSITIONS: action_size + 2, ROWS: 1}
@@ -80,7 +75,7 @@ class Replay:
     def view(self, capacity: int | None = None) -> ReplayView:
         """All transitions so far, or the last `capacity` of them."""
         start = max(0, self.length - capacity) if capacity else 0
-        return ReplayView(self.name, self.observation_size, self.action_size, start, self.length)
+        return ReplayView(NAME, self.observation_size, self.action_size, start, self.length)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs: lengths and checksums; the data itself stays in the files."""

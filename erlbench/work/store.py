@@ -146,7 +146,7 @@ class Store:
         link.symlink_to(folder.absolute())
 
     def replay_folder(self, replay: str) -> Path:
-        """Where the files of a replay are found; an absolute path stays as it is."""
+        """Where the files of a replay are found."""
         return self.folder / "replays" / replay
 
     def free(self, names: Iterable[str]) -> None:

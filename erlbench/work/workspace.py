@@ -33,7 +33,7 @@ class Workspace:
         self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their key
         self._environments: dict[str, Env] = {}
-        self._replays: dict[tuple[int, int], ReplayReader] = {}
+        self._replay: tuple[tuple[int, int], ReplayReader] | None = None  # the one that was last read, by its inode
         # Such a value becomes infinite in float32, and an error that names task and step follows.
         warnings.filterwarnings("ignore", "overflow encountered in cast", RuntimeWarning, r"erlbench\.")
 
@@ -49,11 +49,9 @@ class Workspace:
         folder = self.store.replay_folder(view.replay)
         status = (folder / ROWS).stat()
         inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
-        reader = self._replays.get(inode)
-        if reader is None or reader.stop < view.stop:
-            self._replays.clear()
-            reader = self._replays[inode] = ReplayReader(view, folder)
-        return reader
+        if self._replay is None or self._replay[0] != inode or self._replay[1].stop < view.stop:
+            self._replay = inode, ReplayReader(view, folder)
+        return self._replay[1]
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
@@ -69,7 +67,7 @@ class Workspace:
         for env in self._environments.values():
             env.close()
         self._environments.clear()
-        self._replays.clear()
+        self._replay = None
         for kept in self.scratch.values():
             if hasattr(kept, "close"):
                 kept.close()

@@ -18,6 +18,7 @@ def new_context(tmp_path):
     def make(task, seed, total, workers=1):
         replay = Replay(tmp_path / f"replay{len(opened)}", task.observation_size, task.action_size)
         opened.extend([replay, store := Store.create()])
+        store.attach("replay", replay.folder)
         return Context(problem=task, seed=seed, total_timesteps=total, workers=workers, store=store, replay=replay)
 
     yield make

@@ -1,7 +1,6 @@
 """The replay: what goes in comes out, rings, going back to a saved length."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,8 +30,8 @@ def filled(tmp_path):
     replay.close()
 
 
-def gather(view, indices):
-    reader, count = ReplayReader(view, Path(view.replay)), len(indices)
+def gather(replay, indices):
+    reader, count = ReplayReader(replay.view(), replay.folder), len(indices)
     observations, following = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
     transitions = np.empty((count, 4), np.float32)
     reader.gather(np.array(indices), observations, transitions, following)
@@ -41,7 +40,7 @@ def gather(view, indices):
 
 def test_every_transition_comes_back_with_its_next_observation(filled):
     replay, episodes, _ = filled
-    observations, transitions, following = gather(replay.view(), list(range(9)))
+    observations, transitions, following = gather(replay, list(range(9)))
     np.testing.assert_array_equal(observations, np.concatenate([e[0][:-1] for e in episodes]))
     np.testing.assert_array_equal(following, np.concatenate([e[0][1:] for e in episodes]))
     np.testing.assert_array_equal(transitions[:, :2], np.concatenate([e[1] for e in episodes]))
@@ -62,7 +61,7 @@ def test_going_back_overwrites_what_came_later(filled):
     assert (len(reader.rows), len(reader.transitions), len(reader.observations)) == (4, 4, 5)
     new = episode(np.random.default_rng(1), 5, 50)
     replay.append(*new, lengths=[5])
-    observations, transitions, _ = gather(replay.view(), [3, 4, 8])
+    observations, transitions, _ = gather(replay, [3, 4, 8])
     np.testing.assert_array_equal(observations, [first[0][3], new[0][0], new[0][4]])
     np.testing.assert_array_equal(transitions[:, 2], [3, 50, 54])
 
@@ -71,9 +70,9 @@ def test_going_back_overwrites_what_came_later(filled):
 def test_a_replay_is_read_while_a_row_is_being_written(filled, name):
     """A file then ends within a row, at any byte; what the view names is whole."""
     replay, *_ = filled
-    expected = gather(replay.view(), list(range(9)))
+    expected = gather(replay, list(range(9)))
     for more in (1, 4, 2, 6):
         with open(replay.folder / name, "ab") as file:
             file.write(b"\1" * more)
-        for part, before in zip(gather(replay.view(), list(range(9))), expected):
+        for part, before in zip(gather(replay, list(range(9))), expected):
             np.testing.assert_array_equal(part, before)

@@ -25,6 +25,7 @@ def cell(tmp_path):
     spec = PolicySpec((task.observation_size, 4, 1), "relu", task.action_low, task.action_high)
     replay = Replay(tmp_path / "replay", task.observation_size, 1)
     store = Store.create()
+    store.attach("replay", replay.folder)
     update = Update(spec, critic_spec(spec, (4,), "relu"), 8)
     settings = Episodes(
         update=update,

@@ -53,7 +53,9 @@ def replay(tmp_path):
 
 @pytest.fixture
 def workspace(tmp_path):
-    return Workspace(Store(tmp_path), device=DEVICE)
+    store = Store(tmp_path)
+    store.attach("replay", tmp_path / "replay")
+    return Workspace(store, device=DEVICE)
 
 
 def settings_of(task, policy, critic, updates=UPDATES, critic_updates=0, **changes):
