@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -103,16 +103,11 @@ class ProcessPool(Pool):
         return {slot: worker.tasks[0] for slot, worker in self._busy.items()}
 
     def reset(self) -> None:
-        for worker in list(self._busy.values()):
-            self._end(worker, kill=True)
+        self._kill([*self._busy.values()])
         super().reset()
 
     def close(self) -> None:
-        self.reset()
-        for worker in self._workers.values():
-            worker.process.kill()  # killing all before waiting for any makes the end quick
-        for worker in list(self._workers.values()):
-            self._end(worker, kill=True)
+        self._kill([*self._workers.values()])
         self._selector.close()
         self.store.close()
 
@@ -182,7 +177,7 @@ class ProcessPool(Pool):
             for worker in list(self._busy.values()):
                 if now > worker.deadline:
                     reason = f"the task ran longer than {self._options.task_timeout:g} s"
-                    self._died(worker, "task hung", reason, kill=True)
+                    self._died(worker, "task hung", reason)
                 elif not worker.process.is_alive():  # and a process that it started holds its connection
                     self._died(worker, "worker died")
 
@@ -213,7 +208,13 @@ class ProcessPool(Pool):
             self._selector.register(connection, selectors.EVENT_READ, worker)
         return self._workers[slot, gradient]
 
-    def _end(self, worker: Worker, kill: bool = False) -> int:
+    def _kill(self, workers: Sequence[Worker]) -> None:
+        for worker in workers:
+            worker.process.kill()  # killing all before waiting for any makes the end quick
+        for worker in workers:
+            self._end(worker, kill=True)
+
+    def _end(self, worker: Worker, kill: bool) -> int:
         """Free all that belongs to a worker, and return its exit code."""
         del self._workers[worker.slot, worker.gradient]
         if self._busy.get(worker.slot) is worker:
@@ -232,10 +233,10 @@ class ProcessPool(Pool):
             path.unlink(missing_ok=True)  # an array that it was writing
         return code
 
-    def _died(self, worker: Worker, event: str, reason: str = "", kill: bool = False) -> None:
-        """Run the tasks of a dead worker again, but one that has ended three of them."""
+    def _died(self, worker: Worker, event: str, reason: str = "") -> None:
+        """Run the tasks of a dead worker again, but one that has ended three of them; `reason`: why it has to die."""
         pid, busy = worker.process.pid, bool(worker.tasks)
-        code = self._end(worker, kill)
+        code = self._end(worker, kill=reason != "")
         lost = code == SERVER_DIED and not reason
         if lost:
             event = "fork server died"
