@@ -38,7 +38,7 @@ class Unusable(ValueError):
     """A file that no run writes, not even a damaged one: no regular file, or beyond all bounds."""
 
 
-def open_file(path: Path, flags: int, inside: int = 0) -> int:
+def open_file(path: Path, flags: int, inside: int) -> int:
     """A descriptor of `path`, whose last `inside` parts are followed where they are no links; else `Unusable`.
 
     So a run's files are opened with `inside` = 1, the files of its folders with 2: the run may lie behind a link, and

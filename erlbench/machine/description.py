@@ -74,8 +74,9 @@ def gpus() -> list[str]:
     return []
 
 
-def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
+def commit() -> str:
     """The commit of a source checkout, from the log of its HEAD; empty for an installed wheel."""
+    root = Path(erlbench.__file__).parent.parent
     folder = root / ".git"
     with suppress(OSError, IndexError):
         if folder.is_file():  # of a further work tree: "gitdir: FOLDER"

@@ -39,11 +39,11 @@ WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task star
 class Node:
     """A node with an agent: what it has, and the call that is under way."""
 
-    def __init__(self, name: str, agent: Any, slots: int, first_slot: int = 0) -> None:
+    def __init__(self, name: str, agent: Any, slots: int) -> None:
         self.name = name
         self.agent = agent
         self.slots = slots
-        self.first_slot = first_slot  # slots are numbered through all nodes
+        self.first_slot = 0  # slots are numbered through all nodes
         self.call: Any = None
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
         self.arrays: set[str] = set()  # that are there, by name

@@ -27,7 +27,7 @@ class SerialPool(Pool):
 
     processes = 0
 
-    def __init__(self, device: str = "cpu") -> None:
+    def __init__(self, device: str) -> None:
         super().__init__()
         self.store = Store.create()
         self.device = device

@@ -211,7 +211,7 @@ def run_folders(root: Path, warn: Callable[[str], None] = lambda message: None) 
     )  # fmt: skip
 
 
-def folders(root: Path, warn: Callable[[str], None] = lambda message: None) -> Iterator[Path]:
+def folders(root: Path, warn: Callable[[str], None]) -> Iterator[Path]:
     """`root` and all folders below it in order, without those that a run keeps for itself.
 
     Links are followed once, and none in a run's folder. A folder that vanishes meanwhile is left out, and one that

@@ -125,7 +125,7 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
     )
 
 
-def try_problem(say: Say, problem: Problem, env: Env | None = None) -> tuple[str, str, tuple[str, ...]]:
+def try_problem(say: Say, problem: Problem, env: Env) -> tuple[str, str, tuple[str, ...]]:
     """Play a problem's first steps several times; `env` is a fresh object of it.
 
     Returns what makes its episodes repeatable (`EnvSpec.fresh`: empty where nothing is needed), what differs where

@@ -57,7 +57,8 @@ class Machine(Node):
     """A node of `slots` processes with `load` tasks."""
 
     def __init__(self, first_slot, slots, load=0):
-        super().__init__(f"node {first_slot}", None, slots, first_slot)
+        super().__init__(f"node {first_slot}", None, slots)
+        self.first_slot = first_slot
         self.sent = {-1 - number: Task(-1 - number, "es", "m:f", (0,)) for number in range(load)}
 
 
