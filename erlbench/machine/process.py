@@ -262,5 +262,5 @@ def read_system_file(file: Path | str) -> str:
 
 
 def _number(text: str, default: float = inf) -> float:
-    """A number; `other` for `max` and what is none."""
+    """A number; `default` for `max` and what is none."""
     return float(text) if text.isdigit() else default

@@ -202,7 +202,7 @@ Saved = tuple[Path, dict[str, Any], dict[str, np.ndarray], list[str]]  # with wh
 
 
 def find_checkpoint(run: Run) -> Saved | None:
-    """The newest checkpoint that is whole; None where there is none. The files of rows stay as they are.
+    """The newest checkpoint that is whole; None where there is none. The replay goes back to it, the rows stay.
 
     Raises `CellError` when there are only damaged checkpoints.
     """
@@ -270,7 +270,7 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
         clock = clock | {"total": clock["trained"], "trained": None}
         run.clock.restore(clock)
         if run.evaluations.due():  # at the end of the smaller budget only the final evaluation was
-            run.begin_evaluation()
+            run.take_policy()
     tasks = state["tasks"]
     if not tasks and not run.evaluations.state.final:
         tasks = run.algorithm.ask()  # of a run that was stopped before its first task

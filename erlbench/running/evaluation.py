@@ -82,7 +82,7 @@ def in_parts(task: Task) -> list[Task]:
 class EvaluationState:
     """What goes into a checkpoint."""
 
-    taken: int = 0  # evaluations begun
+    taken: int = 0  # evaluations whose policies were taken
     last_timesteps: int = -1  # training steps at the last one
     final: bool = False  # whether that was the final one
     shown: list[tuple[int, int, float]] = field(default_factory=list)  # of the last rows: index, steps, seconds
@@ -135,7 +135,7 @@ class Evaluations:
         self._begun.update(task.id for task in tasks)
         return tasks
 
-    def begin(self, clock: Clock, digest: str, final: bool = False) -> None:
+    def take_policy(self, clock: Clock, digest: str, final: bool = False) -> None:
         """Take the policy as it is now, to be played by `Pending.tasks`; `digest` is the digest of the run's state."""
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed

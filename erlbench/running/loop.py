@@ -94,7 +94,7 @@ class Run:
             self.saved = None
             return
         self.files.start()
-        self.begin_evaluation()
+        self.take_policy()
         self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
         tasks = self.algorithm.ask()
         self.prepare(tasks)
@@ -123,7 +123,7 @@ class Run:
         if keeps_end(self.cell, self.directory, self.options.save_replay):
             self.play_evaluations()
             self.save(TRAINING_END, keep=1)
-        self.begin_evaluation(final=True)
+        self.take_policy(final=True)
 
     def _finish(self) -> None:
         """Write the policy and the last rows."""
@@ -186,7 +186,7 @@ class Run:
                 metrics = {**metrics, "nan_fitness": self.asynchrony.nan_returns}
             self.write(generation_row(counters, metrics, self.asynchrony, self.clock))
             if self.evaluations.due():
-                self.begin_evaluation()
+                self.take_policy()
                 self.play_beside()
             checkpoint.free_arrays(self)
 
@@ -204,9 +204,9 @@ class Run:
 
     # -- evaluations --------------------------------------------------------------------------------------------------
 
-    def begin_evaluation(self, final: bool = False) -> None:
+    def take_policy(self, final: bool = False) -> None:
         """Note the policy as it is now; it is played after the training, or during it (`evaluate = "during"`)."""
-        self.evaluations.begin(self.clock, checkpoint.state_digest(self), final)
+        self.evaluations.take_policy(self.clock, checkpoint.state_digest(self), final)
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""

@@ -272,7 +272,7 @@ class SimulatedOrder(ArrivalOrder):
                 self._push_if_ready(task)
 
     def needs_result(self) -> bool:
-        """Whether a task that runs in simulated time has no result.
+        """Start what can start in simulated time; whether a task that runs there has no result.
 
         Tasks of the training start only when one of them ends, or when none runs: lowest (priority, id) first.
         """

@@ -162,7 +162,7 @@ class ShownRun:
         self.returns = TrainingReturns()
         self._measured: dict[str, float] = {}
         self._nan_told = False
-        self.write("running")
+        self.write_status("running")
         self._shown = self._written = 0.0
 
     def say(self, text: str) -> None:
@@ -194,7 +194,7 @@ class ShownRun:
         words = self._words(played, evaluations)
         self.display.update(self.run.cell.label, done, total, words, is_trained=evaluations > 0)
         if self._shown - self._written >= STATUS_EVERY:
-            self.write("running")
+            self.write_status("running")
 
     def record_measured(self) -> None:
         """Print, and write to meta.json, which values of settings the run has found out by itself."""
@@ -215,7 +215,7 @@ class ShownRun:
         algorithm = self.run.algorithm
         if algorithm.critic_updates and not (counters.critic_updates or counters.actor_updates):
             entries["never_trained"] = algorithm.gradient_workers(algorithm.settings, 1) > 0
-        self.write(DONE, **entries, files=self.run.sums | self.run.directory.sums())
+        self.write_status(DONE, **entries, files=self.run.sums | self.run.directory.sums())
         if entries.get("never_trained"):
             return NEVER_TRAINED
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
@@ -224,7 +224,7 @@ class ShownRun:
         """Write how the run ended; that even this cannot be written must not hide the reason."""
         with suppress(OSError, CellError):
             self.run.directory.amend_meta(device=self.run.pool.device)
-            self.write(status, message)
+            self.write_status(status, message)
         return status
 
     def _work(self) -> tuple[float, int]:
@@ -257,8 +257,8 @@ class ShownRun:
         busy = f"{len(pool.running())}/{max(1, pool.processes)}"
         return f"{words}  score {'-' if score is None else f'{score:,.1f}'}  busy {busy}"
 
-    def write(self, status: str, message: str = "", **entries: Any) -> None:
-        """Write status.json; `more` are further keys."""
+    def write_status(self, status: str, message: str = "", **entries: Any) -> None:
+        """Write status.json; `entries` are further keys."""
         self._written = time.monotonic()
         self.run.directory.write_status(
             status=status,

@@ -29,7 +29,7 @@ class ArrayRef:
 
 @dataclass(frozen=True)
 class Output:
-    """The array `name` that the task `task` will return; the pool waits for it."""
+    """The array `name` that the task `task` will return; what needs it starts afterwards."""
 
     task: int
     name: str
