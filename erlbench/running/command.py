@@ -68,7 +68,8 @@ def run_cells(
             display.close()
     if outcomes[INTERRUPTED]:
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller prints how to go on
-            display.message(f"interrupted. To go on:\n{shlex.join(options.command_line)}")
+            words = [word for word in options.command_line if word != "--force"]  # which would start anew
+            display.message(f"interrupted. To go on:\n{shlex.join(words)}")
         return Interrupted.exit_code
     display.message(_summary(outcomes, cells), important=False)
     return 1 if outcomes[FAILED] else 0

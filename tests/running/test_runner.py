@@ -18,7 +18,7 @@ from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
 from tests.files import read_json
 from tests.reporting.compare import find_rows
-from tests.runs import at_result, check_same_as_whole, make_cell, rows, run, stop
+from tests.runs import at_result, check_same_as_whole, interrupt, make_cell, rows, run, stop
 
 
 def status(cell):
@@ -84,6 +84,11 @@ def test_what_another_command_has_begun_since_the_start_in_a_folder_is_refused(t
     monkeypatch.setattr(RunFolder, "hold", begin_other)
     assert run(first, waiting) == 1
     assert [status(cell)["status"] for cell in (first, waiting)] == ["done", "interrupted"]
+
+
+def test_the_command_that_goes_on_does_not_start_anew(tmp_path, capsys):
+    interrupt(make_cell("cem", tmp_path), 5, force=True, command_line=("erlbench", "run", "--force", "--quiet"))
+    assert capsys.readouterr().err.endswith("To go on:\nerlbench run --quiet\n")
 
 
 def test_a_signal_that_is_ignored_stays_ignored():
