@@ -162,7 +162,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     cells = requested_cells(request, problem_finder(rules_of(how, () if request.study else request.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
-        raise Interrupted("interrupted; the same call continues")
+        raise Interrupted(f"interrupted; the same call{' without force' * how.force} continues")
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code:
         ended = results.cells.to_dict("records")
