@@ -226,8 +226,9 @@ class Hybrid(Algorithm[S, HybridState]):
 
     @property
     def generation(self) -> int:
-        """The number of the generation under way, in keys of random numbers."""
-        return self.counters.generation
+        """The number of the generation under way, in keys of random numbers; in the steady state of a population."""
+        told, search = self.counters.generation, self.search
+        return told if self.schedule.generations else told * search.at_once // search.population_of(search.settings)
 
     def new_learner(self) -> np.ndarray:
         """A fresh learner next to the population, flat float32."""

@@ -47,6 +47,10 @@ class Half(Coupling):
             raise UsageError(f"n_grad ({settings.n_grad}) cannot exceed population ({population})")
         if population < 2:
             raise UsageError("coupling=half trains part of a population, and one individual has no part")
+        if search.pairs and settings.n_grad == 1:
+            raise UsageError(
+                f"{search.__name__} samples mirrored pairs, and n_grad=1 trains no whole one; use 2 or more"
+            )
 
     @classmethod
     def trains(cls, settings: HalfSettings) -> int:

@@ -81,7 +81,7 @@ class Chain(Generations):
         tasks += coupling.before(state.previous_steps, self.warm)
         coupling.inject(state.individuals)
         tasks += [*self.tasks_of(0), *coupling.beside(len(state.individuals))]
-        return [*tasks, self.measurement(run.policy(), number)] if run.search.mean_episodes else tasks
+        return [*tasks, self.measurement(run.search.mean_ref, number)] if run.search.mean_episodes else tasks
 
     def tasks_of(self, first: int) -> list[Task]:
         """From `first` on all individuals, or one: its training, if it is time for it, and its episodes."""

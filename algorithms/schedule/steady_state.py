@@ -176,7 +176,7 @@ class SteadyState(Schedule):
         if individual.kind == "random" and not self.settings.tell_in_warmup:
             del self.state.individuals[place]
         elif search.mean_episodes:
-            individual.snapshot = self.run.policy()
+            individual.snapshot = search.mean_ref
         else:
             self._finish(place, math.nan)
 

@@ -89,7 +89,7 @@ class CrossQUpdate(Update):
     actor_learning_rate: float
     critic_learning_rate: float
     discount: float
-    policy_delay: int = 2
+    policy_delay: int = 3
     temperature: float | None = None
     target_entropy: float
     actor_norm: bool = False

@@ -69,6 +69,32 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(places, learner,
     assert fake.algorithm.metrics().keys() == twin.algorithm.metrics().keys()
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_aes_rl_s_rules_compare_with_the_mean_also_where_the_learner_is_reported(schedule, new_fake):
+    """And where each individual is a generation of theirs, the learner plays as often as after whole generations."""
+    options = "baseline=100 window=10 gradient_interval=2 p_end=1 validation_every=1"
+    fake = new_fake(CEMRL, settings_of("aes", "td3", "winners", schedule, options=options), total=20_000)
+    search, coupling, measured = fake.algorithm.search, fake.algorithm.coupling, set()
+    while coupling.state.intervals < 3:
+        for task in fake.ask():
+            if task.kind == "mean":
+                measured.add(task.inputs["parameters"] == search.mean_ref)
+        task = fake.open[min(fake.open)]
+        fake.finish(task, fitness=100.0 if (task.kind, task.individual) == ("validation", 1) else 1.0)
+    assert measured == {True}
+    assert coupling.state.reports_learner == (schedule != "steady-state")
+
+
+def test_a_learner_at_the_side_makes_the_updates_of_its_paper(new_fake):
+    for learner, delay in (("td3", 2), ("crossq", 3)):
+        assert new_fake(CEMRL, settings_of("cem", learner, "side")).algorithm.joint_update().policy_delay == delay
+
+
+def test_half_of_a_mirrored_pair_is_not_trained(new_fake):
+    with pytest.raises(UsageError, match="n_grad"):
+        new_fake(CEMRL, settings_of("pgpe", n_grad=1))
+
+
 @pytest.mark.parametrize(("coupling", "learner"), [("side", "td3"), ("winners", "sac")])
 def test_the_learner_and_the_search_start_from_different_weights(coupling, learner, new_fake):
     algorithm = new_fake(CEMRL, settings_of("cem", learner, coupling)).algorithm
