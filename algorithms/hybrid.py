@@ -181,7 +181,12 @@ class Hybrid(Algorithm[S, HybridState]):
                 f"schedule={settings.schedule} the mean moves between the two of a pair; use chain or phases"  # type: ignore[attr-defined]
             )
         if isinstance(settings, HybridSettings):
-            function = parts.coupling.learner_function
+            coupling = parts.coupling
+            paces = {"parallel_critic": coupling.shares_critic, "critic_updates_per_step": coupling.records}
+            for name, possible in paces.items():
+                if getattr(parts.of_schedule, name, None) and not possible:
+                    raise UsageError(f"coupling={settings.coupling} has no critic that learns all the time, for {name}")
+            function = coupling.learner_function
             if function and not getattr(find_learner(settings.learner), function):
                 raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
             check_options([part.settings_type for part in (parts.search, parts.coupling, parts.schedule)], settings)

@@ -90,6 +90,21 @@ def test_a_learner_at_the_side_makes_the_updates_of_its_paper(new_fake):
         assert new_fake(CEMRL, settings_of("cem", learner, "side")).algorithm.joint_update().policy_delay == delay
 
 
+@pytest.mark.parametrize(
+    ("schedule", "coupling", "setting"),
+    [
+        ("phases", "side", "parallel_critic=true"),
+        ("phases", "winners", "parallel_critic=true"),
+        ("steady-state", "winners", "critic_updates_per_step=1"),
+    ],
+)
+def test_a_learner_that_does_not_learn_all_the_time_has_no_parallel_critic_and_no_ratio(
+    schedule, coupling, setting, new_fake
+):
+    with pytest.raises(UsageError, match=setting.partition("=")[0]):
+        new_fake(CEMRL, settings_of("cem", "td3", coupling, schedule, options=setting))
+
+
 def test_half_of_a_mirrored_pair_is_not_trained(new_fake):
     with pytest.raises(UsageError, match="n_grad"):
         new_fake(CEMRL, settings_of("pgpe", n_grad=1))
