@@ -94,7 +94,7 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
         elites = [*self.positions(individuals[index] for index in state.elites)]
         mean, spread = weighted_moments(old.mean, elites, weights)
         if settings.recombination == RANKS:
-            mean = rank_move(old.mean, (self.load(individuals[index].z) for index in ranked), len(ranked))
+            mean = rank_move(old.mean, self.positions(individuals[index] for index in ranked), len(ranked))
         if self.injected == MEAN_ONLY:
             samples = [index for index in ranked if not individuals[index].injected][: settings.elites]
             if not samples:  # nothing is known about the variance

@@ -69,6 +69,20 @@ def test_snes_is_algorithm_6(make):
     assert search.state.elites == [1, 4]
 
 
+def test_cem_s_rank_move_shortens_trained_individuals_where_asked(make):
+    settings = CEMSearchSettings(population=4, elites=2, recombination="ranks")
+    search = make(CEMSearch, settings, "hansen")
+    mean, std = search.state.distribution.mean, math.sqrt(1e-3)
+    individuals = [Individual(z=z, fitness=f) for z, f in zip(generation(search), (4.0, 3.0, 2.0, 1.0))]
+    moves = [search.load(each.z) - mean for each in individuals]
+    moves[0] = np.full(SIZE, 9.0)
+    individuals[0] = Individual(z=search.share_policy(mean + moves[0]), fitness=4.0, injected=True)
+    search.tell(individuals)
+    moves[0] *= std * (math.sqrt(SIZE) + 2 * SIZE / (SIZE + 2)) / np.linalg.norm(moves[0])
+    expected = mean + np.array([1, 1 / 3, -1 / 3, -1]) @ moves / (4 / 3)
+    np.testing.assert_allclose(search.state.distribution.mean, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_ties_share_their_utilities():
     np.testing.assert_allclose(utilities([2.0, 2.0, 2.0, 2.0]), 0.0, atol=1e-15)
     first, second, third = utilities([3.0, 1.0, 3.0])
