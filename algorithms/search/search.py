@@ -20,6 +20,7 @@ from erlbench.algorithms.registry import ALGORITHMS, complete, find_named
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.envs.registry import Problem
+from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
 from erlbench.work.store import Store
@@ -118,7 +119,9 @@ class Search(ABC, Generic[S, D]):
     @classmethod
     def population_of(cls, settings: S) -> int:
         """Individuals of a generation."""
-        return int(settings.population)  # type: ignore[attr-defined]
+        if not hasattr(settings, "population"):
+            raise UsageError(f"{cls.__name__} has neither a setting `population` nor `population_of`")
+        return int(settings.population)
 
     @property
     def at_once(self) -> int:

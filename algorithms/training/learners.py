@@ -126,7 +126,9 @@ LEARNER_TASKS: Mapping[str, type] = MappingProxyType(
 
 def find_learner(name: str) -> Learner:
     """The learner of this name, or of MODULE:NAME; raises `UsageError`."""
-    learner: Learner = find_named("learner", name, LEARNERS, Learner)
+    learner: Learner | type = find_named("learner", name, LEARNERS, Learner)
+    if isinstance(learner, type):
+        raise UsageError(f"learner '{name}' is a class; name an instance of it")
     return learner
 
 
@@ -173,9 +175,12 @@ class ActorCriticSettings:
     )
 
     def check_learner(self) -> None:
-        """Raise `UsageError` where the networks do not fit the learner."""
-        stochastic = find_learner(self.learner).stochastic
-        if self.stochastic and not stochastic:
+        """Raise `UsageError` where the networks do not fit the learner, or a user's task function is missing."""
+        learner = find_learner(self.learner)
+        for function in learner.task_functions:
+            if not function.startswith("erlbench."):  # these import torch
+                find_named("task function", function, {}, object)
+        if self.stochastic and not learner.stochastic:
             raise UsageError(f"stochastic individuals need learner=sac or crossq, not {self.learner}")
-        if stochastic and not self.hidden:
+        if learner.stochastic and not self.hidden:
             raise UsageError(f"learner={self.learner} needs at least one hidden layer")

@@ -95,7 +95,7 @@ class Store:
             return self.perturbed(value)
         if isinstance(value, ReplayView):
             return value
-        raise TypeError(f"{value} has not been computed yet")
+        raise TypeError(f"an ArrayRef or a Perturbed is needed, which is computed, not {value}")
 
     def perturbed(self, value: Perturbed) -> np.ndarray:
         """The float32 vector of a `Perturbed`."""

@@ -38,6 +38,15 @@ def test_the_noise_on_target_actions_is_the_codes_whatever_the_bound_of_the_acti
     assert settings.exploration_noise * bound == pytest.approx(0.1, rel=1e-3)
 
 
+def test_a_learner_s_name_and_its_functions_are_looked_up_before_a_run(tmp_path, monkeypatch):
+    module = "from erlbench.algorithms.training.learners import Learner\n"
+    (tmp_path / "my_typos.py").write_text(module + 'typo = Learner(actor_function="my_typos:trian")\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, named in (("typo", "my_typos:trian"), ("Learner", "class")):
+        with pytest.raises(UsageError, match=named):
+            CEMRLSettings(learner=f"my_typos:{name}").check_learner()
+
+
 def test_a_searched_policy_is_what_its_settings_say():
     overrides = {"network": "lstm", "hidden": "16", "squashing": "linear"}
     policy = policy_of(CONTINUOUS, resolve(CMAESSettings, "Pendulum-v1", overrides=overrides))

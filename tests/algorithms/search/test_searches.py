@@ -16,6 +16,7 @@ from erlbench.algorithms.search.optimisers import ClipUp
 from erlbench.algorithms.search.search import Individual, SearchContext, shortened
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.snes import SNES, SNESSettings, utilities
+from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
 from erlbench.work.store import Store
 
@@ -81,6 +82,11 @@ def test_cem_s_rank_move_shortens_trained_individuals_where_asked(make):
     moves[0] *= std * (math.sqrt(SIZE) + 2 * SIZE / (SIZE + 2)) / np.linalg.norm(moves[0])
     expected = mean + np.array([1, 1 / 3, -1 / 3, -1]) @ moves / (4 / 3)
     np.testing.assert_allclose(search.state.distribution.mean, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_search_without_a_population_is_refused():
+    with pytest.raises(UsageError, match="NoSearch has neither"):
+        NoSearch.population_of(object())
 
 
 def test_ties_share_their_utilities():
