@@ -168,6 +168,11 @@ class Algorithm(ABC, Generic[Settings, State]):
         return int(getattr(settings, "start_timesteps", 0) or 0)
 
     @classmethod
+    def without_effect(cls, settings: Settings) -> Collection[str]:
+        """Settings that nothing reads with these values of others; a typed one gets a warning."""
+        return ()
+
+    @classmethod
     def depends_on_budget(cls, settings: Settings) -> str:
         """What in a run depends on its budget, apart from its end; empty where nothing does.
 

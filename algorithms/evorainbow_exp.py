@@ -17,7 +17,7 @@ from erlbench.algorithms.hybrid import COUPLINGS, Hybrid
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 CODE = "EvoRainbow, public code"
-# paper: epsilon, soft update, discount and period as the public code tunes them by task; one-setting: the same for all
+# The defaults have epsilon, soft update, discount and period as the public code tunes them by task.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "one-setting": {"epsilon_start": 1e-3, "soft_update": 0.1, "discount": 0.99, "sync_period": 1}
 }

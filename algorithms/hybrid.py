@@ -7,7 +7,7 @@ choice is a setting of theirs.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
@@ -190,6 +190,19 @@ class Hybrid(Algorithm[S, HybridState]):
             if function and not getattr(find_learner(settings.learner), function):
                 raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
             check_options([part.settings_type for part in (parts.search, parts.coupling, parts.schedule)], settings)
+
+    @classmethod
+    def without_effect(cls, settings: S) -> Collection[str]:
+        """Settings of parts that are not chosen, and what the learner or coupling leaves out."""
+        if not isinstance(settings, HybridSettings):
+            return ()
+        parts, learner = cls.parts(settings, ""), find_learner(settings.learner)
+        chosen = parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type, HybridSettings
+        idle = {field.name for field in fields(cls.settings_type)} - {f.name for kind in chosen for f in fields(kind)}
+        idle |= {"k_rl", "p_desired"} if parts.schedule.generations else {"n_grad"}
+        idle |= set() if learner.target_noise else {"noise_clip", "target_noise"}
+        idle |= {"tau"} if learner.normalised else set()
+        return idle | ({"injected"} if settings.coupling == "none" else set())
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:

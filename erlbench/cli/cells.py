@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from erlbench.algorithms.registry import find
 from erlbench.cli import message
 from erlbench.envs.catalogue import LISTED, split_preset
 from erlbench.errors import ErlbenchError
@@ -74,6 +75,10 @@ def _describe(cells: Sequence[Cell], arguments: RunArguments, rules: Rules) -> I
         having = [name for name in settings if key in settings[name]]
         if having and (lacking := [name for name in settings if name not in having]):
             yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
+    for cell in {cell.name: cell for cell in cells}.values():
+        unread = find(cell.algo).without_effect(cell.settings)
+        if idle := [key for key in arguments.set if key in settings[cell.name] and key in unread]:
+            yield f"warning: {cell.name}: with its other settings, --set {', '.join(idle)} has no effect"
     for name, reason in (useless_replays(cells) if arguments.save_replay else {}).items():
         yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
     doubts = find_doubts(cells, problem_finder(rules))

@@ -11,6 +11,7 @@ import pytest
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.registry import find
 from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.envs.registry import problem
@@ -18,7 +19,7 @@ from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy, load_policy, serialise_policy
 from erlbench.testing import check_algorithm
 from erlbench.work.values import decode, encode
-from tests.calls import succeed
+from tests.calls import call, succeed
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
@@ -67,6 +68,29 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(places, learner,
     np.testing.assert_array_equal(after, of_twin)
     assert search in ("ga", "erl-ga") or not np.array_equal(after, mean)
     assert fake.algorithm.metrics().keys() == twin.algorithm.metrics().keys()
+
+
+@pytest.mark.parametrize(
+    ("algo", "chosen", "idle", "read"),
+    [
+        ("cem-rl", {}, {"p_desired"}, {"elites", "n_grad", "target_noise", "tau", "injected"}),
+        ("cem-rl", {"search": "snes", "learner": "ddpg"}, {"elites", "noise_clip"}, {"population", "n_grad"}),
+        ("cem-rl", {"schedule": "steady-state"}, {"n_grad", "random_warmup"}, {"start_timesteps"}),
+        ("aes-rl", {"learner": "crossq"}, {"tau", "target_noise"}, {"p_desired", "critic_block"}),
+        ("aes-rl", {"coupling": "none", "schedule": "chain"}, {"injected", "k_rl", "warmup"}, {"window"}),
+        ("evorainbow-exp", {"coupling": "half"}, {"soft_update"}, {"n_grad"}),
+        ("erl", {}, set(), {"tau"}),
+    ],
+)
+def test_settings_that_nothing_reads_are_named(algo, chosen, idle, read):
+    kind = find(algo)
+    named = kind.without_effect(kind.settings_type(**chosen))
+    assert idle <= {*named}
+    assert not read & {*named}
+    typed = [f"--set={name}={value}" for name, value in chosen.items()]
+    for name in sorted(idle | read) if algo == "evorainbow-exp" else ():
+        result = call("run", "--algo", algo, *typed, f"--set={name}=1", "--env", "Pendulum-v1", "--dry-run")
+        assert (f"--set {name} has no effect" in result.stderr, result.exit_code) == (name in idle, 0)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
