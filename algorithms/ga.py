@@ -66,9 +66,13 @@ class GA(Search[GASettings, GAState]):
     def around(self, centre: ArrayRef, key: Key) -> Vector:
         return Perturbed(centre, self.settings.mutation_stdev, key)
 
-    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
-        """The children, and behind them the elite, so that it is not trained."""
-        return [*(self.sample(key(index)) for index in range(self.settings.population - 1)), self.mean_ref]
+    def generation(
+        self, key: Callable[[int], Key], first: Sequence[ArrayRef] = (), last: Sequence[ArrayRef] = ()
+    ) -> list[Vector]:
+        """The elite is behind the children, so that it is not trained."""
+        individuals = super().generation(key, first, last)
+        individuals[-1 - len(last)] = self.mean_ref
+        return individuals
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """The best become the parents; among equals a later one comes first, so the elite keeps its place."""

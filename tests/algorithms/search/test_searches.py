@@ -84,6 +84,14 @@ def test_cem_s_rank_move_shortens_trained_individuals_where_asked(make):
     np.testing.assert_allclose(search.state.distribution.mean, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_ga_s_elite_plays_also_with_vectors_from_outside(make):
+    search = make(GA, GASettings(population=6, parents=2))
+    for outside in ((), (search.share_policy(np.ones(SIZE)),)):
+        individuals = search.generation(lambda index: (5, 0, index), outside, 2 * outside)
+        assert [each == search.mean_ref for each in individuals].index(True) == 5 - 2 * len(outside)
+        assert [getattr(each, "centre", None) in outside for each in individuals].count(True) == 3 * len(outside)
+
+
 def test_a_search_without_a_population_is_refused():
     with pytest.raises(UsageError, match="NoSearch has neither"):
         NoSearch.population_of(object())
