@@ -199,10 +199,16 @@ class Hybrid(Algorithm[S, HybridState]):
         parts, learner = cls.parts(settings, ""), find_learner(settings.learner)
         chosen = parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type, HybridSettings
         idle = {field.name for field in fields(cls.settings_type)} - {f.name for kind in chosen for f in fields(kind)}
-        idle |= {"k_rl", "p_desired"} if parts.schedule.generations else {"n_grad"}
-        idle |= set() if learner.target_noise else {"noise_clip", "target_noise"}
-        idle |= {"tau"} if learner.normalised else set()
-        return idle | ({"injected"} if settings.coupling == "none" else set())
+        generations = parts.schedule.generations
+        unread = {
+            ("k_rl", "p_desired"): generations,
+            ("n_grad",): not generations,
+            ("noise_clip", "target_noise"): not learner.target_noise,
+            ("tau",): learner.normalised,
+            ("exploration_noise", "final_scale", "ou_theta"): learner.stochastic,
+            ("injected",): settings.coupling == "none",
+        }
+        return idle.union(*(names for names, holds in unread.items() if holds))
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:

@@ -127,10 +127,11 @@ class SideCoupling(Coupling):
         return self.state.place is not None and z == self.state.actor
 
     def beside(self, individuals: int) -> list[Task]:
-        """The learner's noisy episode."""
+        """The learner's episode, with noise on actions that it does not draw."""
         state, settings = self.state, self.settings
         state.under_way += 1
-        fields = {"action_noise": settings.exploration_noise, "noise_decay": settings.ou_theta}
+        noise = 0.0 if self.run.learner.stochastic else settings.exploration_noise
+        fields = {"action_noise": noise, "noise_decay": settings.ou_theta}
         noisy = self.run.rollout(state.actor, kind="rl", record=True, individual=individuals, **fields)
         return [noisy, *self.validations(state.actor, state.champion)]
 

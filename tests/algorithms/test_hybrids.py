@@ -78,6 +78,7 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(places, learner,
         ("cem-rl", {"schedule": "steady-state"}, {"n_grad", "random_warmup"}, {"start_timesteps"}),
         ("aes-rl", {"learner": "crossq"}, {"tau", "target_noise"}, {"p_desired", "critic_block"}),
         ("aes-rl", {"coupling": "none", "schedule": "chain"}, {"injected", "k_rl", "warmup"}, {"window"}),
+        ("evorainbow-exp", {"learner": "sac"}, {"exploration_noise", "final_scale", "ou_theta"}, {"soft_update"}),
         ("evorainbow-exp", {"coupling": "half"}, {"soft_update"}, {"n_grad"}),
         ("erl", {}, set(), {"tau"}),
     ],
@@ -88,7 +89,7 @@ def test_settings_that_nothing_reads_are_named(algo, chosen, idle, read):
     assert idle <= {*named}
     assert not read & {*named}
     typed = [f"--set={name}={value}" for name, value in chosen.items()]
-    for name in sorted(idle | read) if algo == "evorainbow-exp" else ():
+    for name in sorted(idle | read) if "coupling" in chosen and algo != "aes-rl" else ():
         result = call("run", "--algo", algo, *typed, f"--set={name}=1", "--env", "Pendulum-v1", "--dry-run")
         assert (f"--set {name} has no effect" in result.stderr, result.exit_code) == (name in idle, 0)
 
@@ -109,9 +110,12 @@ def test_aes_rl_s_rules_compare_with_the_mean_also_where_the_learner_is_reported
     assert coupling.state.reports_learner == (schedule != "steady-state")
 
 
-def test_a_learner_at_the_side_makes_the_updates_of_its_paper(new_fake):
-    for learner, delay in (("td3", 2), ("crossq", 3)):
-        assert new_fake(CEMRL, settings_of("cem", learner, "side")).algorithm.joint_update().policy_delay == delay
+def test_a_learner_at_the_side_explores_and_updates_as_its_paper(new_fake):
+    for learner, delay, noise in (("td3", 2, 0.1), ("crossq", 3, 0.0)):
+        fake = new_fake(CEMRL, settings_of("cem", learner, "side"))
+        assert fake.algorithm.joint_update().policy_delay == delay
+        (episode,) = [task for task in fake.ask() if task.kind == "rl"]
+        assert episode.settings.action_noise == noise  # a policy that draws its actions has no further noise
 
 
 @pytest.mark.parametrize(
