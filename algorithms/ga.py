@@ -53,6 +53,11 @@ class GA(Search[GASettings, GAState]):
         return GAState(parents=[self.share_policy(mean)])
 
     @property
+    def spared(self) -> int:  # type: ignore[override]
+        """The elite's place."""
+        return self.settings.population - 1
+
+    @property
     def mean_ref(self) -> ArrayRef:
         """The elite."""
         return self.state.parents[0]

@@ -142,7 +142,8 @@ class SideCoupling(Coupling):
         state.rank = 0 if state.place is None else order.index(state.place) + 1
         state.generations += 1
         if state.generations % self.settings.sync_period == 0:
-            state.next_place = order[-1]
+            worst = order[-1]
+            state.next_place = (worst + 1) % len(order) if worst == self.run.search.spared else worst
         if order[0] != state.place and not individuals[order[0]].injected and self.settings.soft_update:
             state.pending = individuals[order[0]].z
             self._move_softly()

@@ -54,8 +54,9 @@ def distil(settings: Distillation, inputs: Mapping[str, Any], key: Key, workspac
     adam = FlatAdam(child, torch.zeros(2, len(child)), settings.learning_rate)
     actor = actor_of(policy, child, adam.gradients)
     with arithmetic():
-        for _ in range(settings.epochs * (len(states) // settings.batch_size)):
-            batch = states[random.permutation(len(states))[: settings.batch_size]]
+        size = min(settings.batch_size, len(states))
+        for _ in range(settings.epochs * (len(states) // size)):
+            batch = states[random.permutation(len(states))[:size]]
             adam.descend(distillation_loss(actor(batch), better_actions(parents, critics, batch)))
     return Outcome({}, {"parameters": saved(child, "a child")})
 

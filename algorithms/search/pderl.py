@@ -93,6 +93,7 @@ class PDERLSearch(GeneticSearch):
         state.elites, state.champion = ranks[:1], population[ranks[0]]
         chosen = select(ranks, max(1, int(settings.elite_fraction * count)), settings.tournament, random)
         clones = chosen.clones
+        self.spared = clones[0]
         for place, elite in zip(clones, chosen.elites):
             population[place], state.memories[place] = population[elite], [*state.memories[elite]]
             if settings.pair_fitness == ELITE:

@@ -91,6 +91,8 @@ class Search(ABC, Generic[S, D]):
     pairs: ClassVar[bool] = False
     """Whether its estimate needs mirrored pairs: individuals 2 i and 2 i + 1 of a generation have opposite noise."""
     noise_sum: np.ndarray
+    spared: int | None = None
+    """After `tell` the place of the next generation that a learner's copy must not take, if there is one."""
 
     def __init__(self, settings: S, context: SearchContext) -> None:
         self.settings, self.context = settings, context

@@ -10,6 +10,7 @@ import pytest
 
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
+from erlbench.algorithms.pderl import PDERL, PDERLSettings
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
 from erlbench.algorithms.registry import find
 from erlbench.algorithms.search.search import SEARCHES, find_search
@@ -35,12 +36,12 @@ def settings_of(search, learner="td3", coupling="half", schedule="chain", **more
     return CEMRLSettings(search=search, learner=learner, coupling=coupling, schedule=schedule, **given)
 
 
-def finish_all(fake, generations):
+def finish_all(fake, generations, fitness=lambda task: float(task.id % 7)):
     """Play until so many updates of the search; how many actors were trained."""
     while fake.algorithm.counters.generation < generations:
         fake.ask()
         task = fake.open[min(fake.open)]
-        fake.finish(task, fitness=float(task.id % 7))
+        fake.finish(task, fitness=fitness(task))
     return fake.algorithm.counters.actor_updates
 
 
@@ -184,6 +185,20 @@ def test_without_generations_it_moves_to_the_best_once_its_updates_are_done(new_
     before, best = fake.store.get(state.actor), fake.store.load(state.pending)
     fake.finish(updates)
     np.testing.assert_allclose(fake.store.get(state.actor), 0.75 * (before + 1) + 0.25 * best, rtol=1e-5)
+
+
+def test_a_learner_s_copy_spares_the_elite(new_fake):
+    """PDERL's clone of it, and the place at which GA keeps it, though the worst individual was there."""
+    pderl = PDERLSettings(population=4, hidden=(4,), critic_hidden=(4,), batch_size=4, sync_period=1)
+    for kind, settings in ((PDERL, pderl), (CEMRL, settings_of("ga", coupling="side"))):
+        fake, spared = new_fake(kind, settings), 0
+        search, coupling = fake.algorithm.search, fake.algorithm.coupling
+        for generation in range(8):
+            kept = 3 if kind is CEMRL else generation % 4  # where the worst one plays
+            finish_all(fake, generation + 1, lambda task, worst=kept: -5.0 if task.individual == worst else task.id % 7)
+            spared += search.spared == kept
+            assert coupling.state.next_place == (kept + (search.spared == kept)) % 4
+        assert spared
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"

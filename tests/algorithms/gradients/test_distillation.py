@@ -63,6 +63,19 @@ def test_a_step_of_distillation_equals_float64(replay, workspace):  # noqa: F811
     np.testing.assert_allclose(double(outcome.arrays["parameters"])[sure], expected[sure], atol=1e-6)
 
 
+def test_a_child_also_learns_from_fewer_states_than_a_minibatch(replay, workspace):  # noqa: F811
+    """One minibatch of all of them per epoch, as in the public code."""
+    first, second = (initial_parameters(POLICY.sizes, (number,)) for number in (1, 2))
+    inputs = {"first": first, "second": second, "learner": initial_learner(POLICY, CRITIC, (3,))}
+    children = [
+        distil(Distillation(POLICY, CRITIC, RANGES, 2, size, 1e-3), inputs | {"replay": replay.view()}, (5,), workspace)
+        for size in (32, 128)
+    ]
+    whole, child = (each.arrays["parameters"] for each in children)
+    assert (child != second).any()
+    np.testing.assert_array_equal(child, whole)
+
+
 def test_a_proximal_mutation_equals_float64(replay, workspace):  # noqa: F811
     """Finds a root of the sum over states (not of their sum's square), mutated biases, a bound that is left out."""
     vector = initial_parameters(POLICY.sizes, (4,))
