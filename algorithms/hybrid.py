@@ -118,6 +118,11 @@ class Parts:
     of_coupling: Any
     of_schedule: Any
 
+    @property
+    def settings_types(self) -> list[type]:
+        """The classes of the parts' settings."""
+        return [part.settings_type for part in (self.search, self.coupling, self.schedule)]
+
 
 S = TypeVar("S")
 
@@ -189,7 +194,7 @@ class Hybrid(Algorithm[S, HybridState]):
             function = coupling.learner_function
             if function and not getattr(find_learner(settings.learner), function):
                 raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
-            check_options([part.settings_type for part in (parts.search, parts.coupling, parts.schedule)], settings)
+            check_options(parts.settings_types, settings)
 
     @classmethod
     def without_effect(cls, settings: S) -> Collection[str]:
@@ -197,18 +202,17 @@ class Hybrid(Algorithm[S, HybridState]):
         if not isinstance(settings, HybridSettings):
             return ()
         parts, learner = cls.parts(settings, ""), find_learner(settings.learner)
-        chosen = parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type, HybridSettings
-        idle = {field.name for field in fields(cls.settings_type)} - {f.name for kind in chosen for f in fields(kind)}
-        generations = parts.schedule.generations
+        read = {field.name for kind in (*parts.settings_types, HybridSettings) for field in fields(kind)}
         unread = {
-            ("k_rl", "p_desired"): generations,
-            ("n_grad",): not generations,
+            tuple(field.name for field in fields(cls.settings_type) if field.name not in read): True,
+            ("k_rl", "p_desired"): parts.schedule.generations,
+            ("n_grad",): not parts.schedule.generations,
             ("noise_clip", "target_noise"): not learner.target_noise,
             ("tau",): learner.normalised,
             ("exploration_noise", "final_scale", "ou_theta"): learner.stochastic,
             ("injected",): settings.coupling == "none",
         }
-        return idle.union(*(names for names, holds in unread.items() if holds))
+        return {name for names, holds in unread.items() if holds for name in names}
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:

@@ -121,7 +121,7 @@ class ESACSearch(Search[ESACSearchSettings, ESACSearchState]):
     def tune(self, fitness: np.ndarray) -> None:
         """Automatic mutation tuning; the next generation's noise has the new sigma."""
         state, settings = self.state, self.settings
-        seen = rewards(fitness, settings.amt_rewards == RANK)
+        seen = centred_ranks(fitness) if settings.amt_rewards == RANK else fitness
         step = raw_step(seen, state.sigma, settings.es_learning_rate, settings.population)
         state.sigma = tuned(state.sigma, step, settings.amt_clip)
         state.amt_steps += 1
@@ -158,8 +158,3 @@ def raw_step(fitness: np.ndarray, sigma: float, learning_rate: float, population
 def tuned(sigma: float, step: float, clip: float) -> float:
     """`sigma` after a `raw_step`, which is clipped at `clip`; eq. 6."""
     return sigma + min(max(step, 0.0), clip)
-
-
-def rewards(fitness: np.ndarray, ranked: bool) -> np.ndarray:
-    """Returns as eq. 5 sees them, `(n,)`: raw as in the paper, or their centred ranks as in the public code."""
-    return centred_ranks(fitness) if ranked else np.asarray(fitness, np.float64)

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import rankdata
 
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.algorithms.search.esac import raw_step, rewards, smooth_l1, tuned
+from erlbench.algorithms.search.esac import raw_step, smooth_l1, tuned
 from erlbench.algorithms.search.evolution_strategy import (
     PERTURBATIONS,
     centred_ranks,
@@ -113,8 +113,8 @@ def test_smooth_l1_is_torchs():
 def test_a_step_of_sigma_by_hand():
     """0.005 / (10 * 0.005) * 0.125 for ranks, which are +0.5 for the best and 0 on average whatever the returns."""
     returns = np.array([3.0, -1.0, 100.0, 7.0])
-    assert raw_step(rewards(returns, True), 0.005, 0.005, 10) == pytest.approx(0.0125)
-    assert raw_step(rewards(returns, False), 0.005, 0.005, 10) == pytest.approx(0.1 * (100.0 - 27.25 - 0.5))
+    assert raw_step(centred_ranks(returns), 0.005, 0.005, 10) == pytest.approx(0.0125)
+    assert raw_step(returns, 0.005, 0.005, 10) == pytest.approx(0.1 * (100.0 - 27.25 - 0.5))
     assert raw_step(np.array([np.nan, 1.0, 1.5]), 1.0, 1.0, 1) == pytest.approx(0.5 * 0.25**2)
     assert raw_step(np.array([np.nan, -np.inf]), 1.0, 1.0, 1) == 0.0
     assert [tuned(0.005, step, 1e-4) for step in (0.0125, 5e-5, -1.0)] == pytest.approx([0.0051, 0.00505, 0.005])
