@@ -106,10 +106,12 @@ def allow_workers(processes: int) -> None:
 PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
-def end_with_parent() -> None:
-    """Have the kernel kill this process when the thread that started it ends. It may have ended before this call."""
+def end_with_parent(parent: int = 0) -> None:
+    """Have the kernel kill this process when the thread that started it ends; end now where `parent` is gone."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent and os.getppid() != parent:
+        os._exit(1)
 
 
 # -- signals -----------------------------------------------------------------------------------------------------------

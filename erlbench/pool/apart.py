@@ -6,6 +6,7 @@ A process of the fork server (`worker.py`) would not do: it has loaded MuJoCo be
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -27,7 +28,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywo
     The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock. It may
     start processes that end with it.
     """
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _begin) as executor:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _begin, (os.getpid(),)) as executor:
         future = executor.submit(function, *arguments, **keywords)
         (process,) = executor._processes.values()
         try:
@@ -43,6 +44,6 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywo
             process.kill()
 
 
-def _begin() -> None:
-    end_with_parent()
+def _begin(parent: int) -> None:
+    end_with_parent(parent)
     forkserver._forkserver._forkserver_pid = None  # the parent's is no child of this process

@@ -56,7 +56,7 @@ class Inspection:
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
-            "arguments": encode(list(arguments), None), "limit": limit,
+            "arguments": encode(list(arguments), None), "limit": limit, "parent": os.getpid(),
         }  # fmt: skip
         self._limit = limit
         self._output = tempfile.TemporaryFile()  # and no pipe, which a child of an environment would hold open
@@ -103,10 +103,10 @@ class Inspection:
 
 def main() -> None:
     """The process: serve the request on the command line, and end, whatever threads there are."""
-    end_with_parent()
+    request = json.loads(sys.argv[1])
+    end_with_parent(request["parent"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_libraries()
-    request = json.loads(sys.argv[1])
     output = os.dup(1)
     for descriptor in (1, 2):
         lead_nowhere(descriptor)

@@ -9,7 +9,9 @@ import pytest
 
 from erlbench.work.inspection import Inspection
 from erlbench.work.trial import inspect
+from tests.calls import python
 from tests.faults import LIMIT
+from tests.processes import alive, wait_for
 
 
 def tried(name, settings=None, tries=True):
@@ -104,6 +106,16 @@ def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monke
     assert "SIGKILL" in Inspection(kill, limit=9.0).answer()[1]
     assert Inspection(answer_and_wait, (7, float("inf")), limit=0.2).answer() == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
+
+
+def test_a_process_ends_whose_parent_was_gone_before_it_could_know():
+    """Of a command that was interrupted while the process started; the environment may hang."""
+    program = (
+        "import os; from erlbench.work.inspection import Inspection; from tests.work.test_trial import wait\n"
+        "print(Inspection(wait, 60, limit=60)._process.pid, flush=True); os._exit(0)"
+    )
+    pid = int(python("-c", program).stdout)
+    wait_for(lambda: not alive([pid]), 30)
 
 
 def test_threads_that_wait_for_one_process_get_the_same_answer(monkeypatch):
