@@ -9,19 +9,19 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn
 
-from erlbench.errors import explain
-from erlbench.machine.process import give_up_on_full_streams, open_standard_streams, prepare_libraries
-
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    _speak_utf8()
-    open_standard_streams()
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
+    _speak_utf8()
+    from erlbench.errors import explain  # not at the top: signals are caught before what takes time
+    from erlbench.machine.process import open_standard_streams, prepare_libraries
+
+    open_standard_streams()
     prepare_libraries()
     from erlbench.cli import cli
 
@@ -63,6 +63,8 @@ def _leave(number: int, frame: object) -> None:
 
 def _end(code: str | int | None) -> NoReturn:
     """Exit; a signal that comes from here on changes nothing, as all is saved."""
+    from erlbench.machine.process import give_up_on_full_streams
+
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     give_up_on_full_streams()

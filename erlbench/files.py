@@ -80,16 +80,14 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside:
 
     OSError, or ValueError for anything else and for a file with more than `limit` bytes.
     """
-    descriptor = open_file(path, READING, inside)
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
+    with open(path, "rb", opener=lambda *_: open_file(path, READING, inside)) as file:  # it names the path in errors
+        status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise Unusable("not a regular file")
         if status.st_size > limit:
             raise Unusable(f"larger than {limit >> 20} MiB")
-        return file.read(
-            status.st_size if first is None else first
-        )  # what a run appends meanwhile is for the next reader
+        # what a run appends meanwhile is for the next reader
+        return file.read(status.st_size if first is None else first)
 
 
 def read_text(path: Path, inside: int = 0) -> str:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.files import Unusable, new_file, open_file
+from erlbench.files import Unusable, new_file, open_file, read_bytes
 from erlbench.records.run import run_folders
 from erlbench.running.folder import RunFolder
 from tests.reporting.make_runs import make_run
@@ -30,6 +30,13 @@ def test_a_file_is_opened_below_its_folder(tmp_path):
             open_file(path, os.O_RDONLY, inside)
     with pytest.raises(FileNotFoundError):
         open_file(inner / "z", os.O_RDONLY, 2)
+
+
+def test_a_folder_in_place_of_a_file_is_named_and_not_kept_open(tmp_path):
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError) as refusal:
+        read_bytes(tmp_path)
+    assert (refusal.value.filename, len(os.listdir("/proc/self/fd"))) == (str(tmp_path), before)
 
 
 def test_a_new_file_takes_the_place_of_a_link(tmp_path):

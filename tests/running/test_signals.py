@@ -60,6 +60,11 @@ def test_a_signal_during_imports_ends_the_command_without_a_traceback(tmp_path, 
     assert "Error" not in output
 
 
+def test_signals_are_caught_before_anything_of_the_suite_is_imported():
+    done = python("-c", "import sys, erlbench.__main__; print(*(name for name in sys.modules if 'erlbench.' in name))")
+    assert done.stdout == "erlbench.__main__\n"
+
+
 def test_a_signal_within_the_import_of_a_library_ends_the_command():
     """The library is known to Python then, and has nothing of its own yet."""
     program = (
