@@ -41,8 +41,8 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
         raise UsageError("--slurm needs a package that is missing; install it by: pip install 'erlbench[slurm]'")
     import submitit
 
-    if shutil.which("sbatch") is None:
-        raise UsageError("there is no Slurm here (no command sbatch); give this command on a login node")
+    if missing := [name for name in ("sbatch", "srun") if shutil.which(name) is None]:
+        raise UsageError(f"there is no Slurm here (no command {missing[0]}); give this command on a login node")
     executor = submitit.SlurmExecutor(logs, max_num_timeout=TIMEOUTS)
     parameters = submitit_parameters(slurm, options.jobs, max(cell.processes or 0 for cell in cells))
     executor.update_parameters(**parameters)

@@ -26,8 +26,8 @@ def command(tmp_path, monkeypatch):
     """`erlbench run` where sbatch is a shell script; its result, and the options of the file that sbatch gets."""
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
-    def run(*words, sbatch=SBATCH):
-        for name in ("sbatch", "srun") if sbatch else ():
+    def run(*words, sbatch=SBATCH, commands=("sbatch", "srun")):
+        for name in commands if sbatch else ():
             (tmp_path / name).write_text("#!/bin/sh\n" + sbatch.format(record=tmp_path / "submitted"))
             (tmp_path / name).chmod(0o755)
         result = call("run", *words, "--out", tmp_path / "my out")
@@ -70,6 +70,11 @@ def test_the_cores_of_a_job_are_those_that_the_study_names(command):
 def test_what_cannot_be_submitted_is_refused(words, sbatch, message, command):
     result, _ = command(*CEM, "--slurm", *words, sbatch=sbatch)
     assert (result.exit_code, message in result.stderr) == (2, True), result.output
+
+
+def test_a_machine_without_srun_is_refused(command):
+    result, _ = command(*CEM, "--slurm", "time=60", commands=["sbatch"])
+    assert (result.exit_code, "no command srun" in result.stderr) == (2, True), result.output
 
 
 @pytest.mark.parametrize(("state", "expected"), [("RUNNING", True), ("COMPLETING", False), ("CANCELLED", False)])

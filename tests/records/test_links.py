@@ -34,7 +34,7 @@ def test_a_file_is_opened_below_its_folder(tmp_path):
 
 def test_a_folder_in_place_of_a_file_is_named_and_not_kept_open(tmp_path):
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(OSError) as refusal:
+    with pytest.raises(IsADirectoryError) as refusal:
         read_bytes(tmp_path)
     assert (refusal.value.filename, len(os.listdir("/proc/self/fd"))) == (str(tmp_path), before)
 
