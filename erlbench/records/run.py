@@ -201,13 +201,13 @@ def is_as_written(data: bytes, recorded: Any) -> bool:
 
 
 def run_folders(root: Path, warn: Callable[[str], None] = lambda message: None) -> list[Path]:
-    """The folders of runs at or below `root`, in order; none that was moved aside. `warn`: see `folders`.
+    """The folders of runs at or below `root`, in order; below it none that was moved aside. `warn`: see `folders`.
 
     They have config.toml, or status.json alone where the other was lost.
     """
     return sorted(
         path for path in folders(root, warn)
-        if ASIDE not in path.name and any((path / name).is_file() for name in (CONFIG, STATUS))
+        if (path == root or ASIDE not in path.name) and any((path / name).is_file() for name in (CONFIG, STATUS))
     )  # fmt: skip
 
 

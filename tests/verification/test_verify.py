@@ -8,6 +8,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import description
+from erlbench.records.run import run_folders
 from erlbench.records.schema import EpisodeRow, EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, Files, check_rows, load_files
 from erlbench.verification.comparison import compare_rows, compare_runs
@@ -197,6 +198,12 @@ def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):
     succeed("verify", made[0], "--same-as", made[1])
     with pytest.raises(UsageError, match="give a run's folder"):
         load_files(tmp_path)
+
+
+def test_a_run_that_was_moved_aside_counts_only_where_it_is_named(folder):
+    aside = Path(shutil.copytree(folder, f"{folder}.old-1"))
+    assert (run_folders(folder.parent), run_folders(aside)) == ([folder], [aside])
+    succeed("verify", aside, "--same-as", folder)
 
 
 FOLDERS = sorted(path.name for path in REFERENCE.iterdir() if any(path.rglob("config.toml")))
