@@ -104,7 +104,7 @@ def _read_each(read: Callable[[Path], T], paths: Iterable[Path]) -> Iterator[T]:
 def _read_cell(path: Path) -> Table:
     """A row of `Results.cells`; values that the files lack are missing."""
     run = RunFiles(path)
-    config, status = run.run_config(), run.status()
+    config, status = run.run_config(), run.final_status()
     row = {column: config["run"].get(column) for column in (*IDENTITY, *RUN)}
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far

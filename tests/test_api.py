@@ -1,6 +1,7 @@
 """The public Python functions, and the notebook that shows them."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 
 import erlbench
 from erlbench.errors import ErlbenchError
-from tests.calls import python
+from tests.calls import python, succeed
 from tests.reporting.make_runs import make_run
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
@@ -68,6 +69,15 @@ def test_only_a_finished_run_has_a_final_score_and_damaged_rows_are_told(tmp_pat
     assert results.cells["status"].tolist() == ["failed", "running", "interrupted"]
     assert {*results.evaluations["seed"]} == {1, 2, 3}
     assert str(config) in capsys.readouterr().err
+
+
+def test_a_run_whose_evaluations_were_cut_has_no_score(results, tmp_path):
+    run = Path(shutil.copytree(results.cells["path"][0], tmp_path / "seed-000"))
+    for lines in ((run / "eval.csv").read_text().splitlines(keepends=True)[:-1], []):
+        (run / "eval.csv").write_text("".join(lines))
+        assert erlbench.load_results(run).cells[["status", "score"]].values.tolist() == [["altered", None]]
+        for shown in (run, tmp_path):
+            assert " altered" in succeed("show", shown)
 
 
 def test_what_is_done_is_only_read(results, tmp_path):

@@ -104,7 +104,7 @@ def _show_run(run: Path, last: int) -> None:
 def _status(run: Path) -> Table:
     """status.json; a run with status `running` was killed if no process holds its lease, else it runs."""
     directory = RunFolder(run)
-    status = directory.status()
+    status = directory.final_status()
     word = str(status.get("status") or "unknown")
     if word == "done":
         return status | ({"status": NEVER_TRAINED} if status.get("never_trained") is True else {})

@@ -65,6 +65,14 @@ class RunFiles:
         """status.json, or an empty dict."""
         return _read_object(self.path / STATUS)
 
+    def final_status(self) -> dict[str, Any]:
+        """As `status`; a finished run whose eval.csv has not its checksum is `altered`, and has no score."""
+        status, name = self.status(), ROWS[0]
+        recorded = table_in(status, "files").get(name)
+        if status.get("status") != "done" or is_as_written(checked(self.path / name, None)[0], recorded):
+            return status
+        return status | {"status": "altered", "return_mean": None, "message": f"{name} is not as the run wrote it"}
+
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
         return _read_object(self.path / META)
