@@ -6,7 +6,8 @@ Of a study, how many of its runs are done, and what those that are missing cost.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from erlbench.envs import catalogue
 from erlbench.envs.functions import FUNCTIONS
 from erlbench.envs.options import OWN, keyword_arguments, value_text
 from erlbench.envs.registry import import_module_of, problem, remember_problems
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import run_folder
 from erlbench.experiment.command import RESULTS, requested_cells
@@ -201,29 +202,37 @@ def _describe_preset(preset: catalogue.Preset) -> str:
 
 def _list_studies(words: list[str]) -> Listing:
     files = (path for depth in ("*", "*/*") for path in sorted(RESULTS.glob(f"{depth}/{FILE}")))
-    studies = known_studies(folders=[path.parent for path in files if not path.is_symlink()])
+    mistakes: list[str] = []
+    loaded = [known_studies(warn=mistakes.append, folders=[path.parent]) for path in files if not path.is_symlink()]
+    stored = [study for of_folder in loaded for study in of_folder.values() if study.file and study.file.name == FILE]
+    count = Counter(study.name for study in stored)
+    studies = {name: study for name, study in known_studies(warn=mistakes.append).items() if name not in count}
+    for study in stored:
+        studies[study.name if count[study.name] == 1 else f"{study.name} in {_results_folder(study, '')}"] = study
+    for mistake in dict.fromkeys(mistakes):
+        warn(mistake)
     return (
         {
             name: f"{study.published_source} {study.table} {study.title} {study.claim} {study.source}"
             for name, study in studies.items()
         },
-        lambda names: _print_studies([studies[name] for name in names]),
+        lambda names: _print_studies({name: studies[name] for name in names}),
         lambda name: _print_study(studies[name]),
         "Entries, budgets and prices: erlbench list studies {}",
     )
 
 
-def _print_studies(studies: Iterable[Study]) -> None:
+def _print_studies(studies: Mapping[str, Study]) -> None:
     """A line for each study."""
     rows = []
-    for study in studies:
+    for label, study in studies.items():
         begun = []
         for name in study.profiles:
             missing, total = _find_missing(study, name)
             if missing < total or not name:
                 begun.append(f"{name} {total - missing} of {total}".strip())
         source = study.published_source or study.source or "-"
-        rows.append((study.name, source, ", ".join(begun) or "-", study.claim or study.title))
+        rows.append((label, source, ", ".join(begun) or "-", study.claim or study.title))
     print_table("", ("study", "source", "runs done", "claim or title"), rows)
 
 

@@ -91,6 +91,17 @@ def test_a_study_is_listed_with_its_claim_its_runs_and_their_price(tmp_path, mon
     assert 0 < float(hours) < 100
 
 
+def test_each_of_two_studies_of_one_name_is_listed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies.toml").write_text(MINE)
+    for folder, title in (("a", "Mine"), ("b", "Other")):
+        (tmp_path / "results" / folder).mkdir(parents=True)
+        (tmp_path / "results" / folder / "study.toml").write_text(MINE.replace("Mine", title))
+    lines = [re.split(" {2,}", line) for line in succeed("list", "studies", "mine").splitlines()]
+    assert [line[0] for line in lines[1:3]] == ["mine in results/a", "mine in results/b"]
+    assert 'title = "Other"' in succeed("list", "studies", lines[2][0])
+
+
 def test_an_environment_of_others_is_shown_with_its_settings():
     lines = lines_of("envs", "tests.faults:Typed-v0")
     assert any(line.startswith("tests.faults:Typed-v0 ") for line in lines)
