@@ -1,8 +1,7 @@
 """Settings of an environment: how long an episode may be, how many frames an action lasts, keyword arguments.
 
-Texts of the command line are read as TOML values, anything else as a text. Keyword arguments are checked against the
-signatures of the environment's class and its bases, before the environment is made: by their annotations, and a default
-of another kind is only a remark.
+Keyword arguments are checked against the signatures of the environment's class and its bases, before the environment is
+made: by their annotations, and a default of another kind is only a remark.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs.catalogue import FRESH, module_of, registered
 from erlbench.errors import UsageError, check_known, said_by
-from erlbench.files import plain_values
 from erlbench.settings import check_value, coerce, type_name
 
 NONE = "none"  # how a command writes None, which TOML cannot
@@ -47,7 +45,7 @@ class Chosen:
 def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
     parameters = keyword_arguments(env_id) if settings else {}
-    values, remarks = plain_values(settings), []
+    values, remarks = dict(settings), []
     limit, skip = (
         None if value is None else check_value(value, int, f"{name} of environment '{env_id}'", STEPS)
         for name in OWN[:2]
@@ -142,12 +140,14 @@ def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -
         return None, ""
     if kind is parameter.empty:
         is_usual = default is parameter.empty or _fits(value, _kind_of_default(default))
-        return value, "" if is_usual else f"{of} is {value!r}; its default is {value_text(default)}"
+        return value, "" if is_usual else f"{of} is {value!r}; its default is {_toml(default)}"
     if _fits(value, kind):
         return coerce(value, kind) if isinstance(value, str) else value, ""
     if default is not None and default is not parameter.empty and not _fits(default, kind):  # a wrong annotation
         return value, f"{of} is {value!r}, annotated as {type_name(kind)}"
-    raise UsageError(f"{of} must be {type_name(kind)}, not {value!r}")
+    text = value_text(value)
+    in_quotes = f"; a text has quotes: '{name}=\"{text}\"'" if _fits(text, kind) else ""
+    raise UsageError(f"{of} must be {type_name(kind)}, not {value!r}{in_quotes}")
 
 
 def _fits(value: Any, kind: Any) -> bool:

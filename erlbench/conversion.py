@@ -29,9 +29,9 @@ from erlbench.api import Results
 from erlbench.envs.options import checked_settings
 from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import folder_name, run_folder
-from erlbench.files import Table, Unusable, Values, place_below, plain_values, printable, refuse_links, writable
+from erlbench.files import Table, Unusable, Values, place_below, printable, refuse_links, writable
 from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
-from erlbench.options import option
+from erlbench.options import option, toml_assignments
 from erlbench.records.run import (
     CONFIG,
     EVALUATIONS,
@@ -67,7 +67,7 @@ class UserFacts:
     origin: str = option("", "whose data they are; reports show it", "WORDS", section="With --from")
     licence: str = option("", "their licence, where it is known", "WORDS")
     env: str = option("", "environment, where the files do not name it, or another", "ENV")
-    env_set: Values = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
+    env_set: Values = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE", parse=toml_assignments)
     algo: str = option("", "algorithm, likewise", "ALGO")
     seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
     layout: str = option("", "where the paths have them: '{algo}/{env}_{seed}'", "PATTERN")
@@ -99,7 +99,7 @@ def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: 
     already; then nothing is written.
     """
     stated = UserFacts(**facts)
-    env, settings = stated.env, plain_values(stated.env_set)
+    env, settings = stated.env, dict(stated.env_set)
     if env in gymnasium.registry:  # else its budget is unknown
         checked_settings(env, settings)
     runs = [

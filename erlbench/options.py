@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from erlbench.errors import UsageError
-from erlbench.files import Table, Values
+from erlbench.files import Table, Values, plain_values
 from erlbench.settings import check_value
 
 OPTION = "option"  # key of a field's metadata
@@ -147,3 +147,9 @@ def split_assignments(value: Any, needed: str) -> Table:
         owner, dot, name = key.strip().rpartition(".")
         values[owner + dot + name.replace("-", "_")] = assigned.strip()
     return values
+
+
+def toml_assignments(value: Any, what: str) -> Table:
+    """As `split_assignments`, with a text KEY=VALUE as the TOML value that it names."""
+    values = split_assignments(value, f"{what} needs KEY=VALUE")
+    return values if isinstance(value, Mapping) else plain_values(values)

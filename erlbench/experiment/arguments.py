@@ -12,7 +12,7 @@ from erlbench.errors import UsageError, check_known, nearest
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, check_name
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.files import Table, Values
-from erlbench.options import list_options, make_options, option
+from erlbench.options import list_options, make_options, option, toml_assignments
 from erlbench.records.older import of_today
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
@@ -108,7 +108,11 @@ class RunArguments:
         {}, "a hyper-parameter, see `erlbench list algos -v`", "KEY=VALUE", table="settings", basic=True
     )
     env_set: Values = option(
-        {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE", table="env_settings"
+        {},
+        "max_episode_steps, frame_skip or a keyword argument of the environments",
+        "KEY=VALUE",
+        table="env_settings",
+        parse=toml_assignments,
     )
     config: Path | None = option(
         None, "TOML file with any of these options and tables [settings], [env_settings]", "FILE"

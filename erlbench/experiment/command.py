@@ -20,7 +20,7 @@ from erlbench.experiment.arguments import OPTIONS, RunArguments
 from erlbench.experiment.cells import IN_RUN, LOCAL, Cell, RunOptions, differences, entry_name, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import ProblemOf, planned_steps
-from erlbench.files import Table, Values, plain_values, table_in
+from erlbench.files import Table, Values, table_in
 from erlbench.machine.process import cores
 from erlbench.records.older import DEFAULT_PRESET
 from erlbench.records.run import CONFIG, read_config
@@ -112,7 +112,7 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
                 seeds=arguments.seeds or (0,),
                 run=stated_options(arguments) | ({"preset": preset} if "@" in name or arguments.preset else {}),
                 settings=settings[name, algo],
-                env_settings=plain_values(arguments.env_set),
+                env_settings=dict(arguments.env_set),
             )
 
 

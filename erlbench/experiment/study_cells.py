@@ -18,7 +18,7 @@ from erlbench.experiment.estimate import ProblemOf
 from erlbench.experiment.studies import FILE, LEFT_OUT, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
-from erlbench.files import Table, Values, plain_values
+from erlbench.files import Table, Values
 from erlbench.settings import list_settings, share_settings
 
 PROFILE = "smoke"
@@ -87,7 +87,7 @@ def _state_entry(
 ) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
     study, name, profile, entry, env = row
-    env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
+    env_settings = {**profile.entry_env_settings(entry), **arguments.env_set}
     place: Callable[[list[Keys]], AbstractContextManager[Any]] = partial(study_line, study)
     if arguments.set or arguments.env_set:  # a mistake may be the command's
         place = nullcontext

@@ -7,6 +7,8 @@ import pytest
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
+from erlbench.files import plain_values
 from tests.tables import cells
 
 
@@ -63,4 +65,14 @@ xml_file                 | /no/such.xml | cannot be made
 @pytest.mark.parametrize(("setting", "value", "message"), cells(REFUSED))
 def test_what_does_not_fit_is_named_before_anything_is_made(setting, value, message):
     with pytest.raises(UsageError, match=message):
-        problem("Hopper-v5", {setting: value})
+        problem("Hopper-v5", plain_values({setting: value}))
+
+
+def test_a_text_that_looks_like_a_number_is_a_text():
+    asked = arguments({"env_set": ('camera="1"', "body=2", ".5=x")})
+    assert asked.env_set == {"camera": "1", "body": 2, ".5": "x"}
+    for settings in (asked.env_set, {"camera": "1", "body": 2}):
+        settings = {name: value for name, value in settings.items() if name != ".5"}
+        assert problem("tests.faults:Typed-v0", settings).env.kwargs == {"camera": "1", "body": 2}
+    with pytest.raises(UsageError, match='camera="1"'):
+        problem("tests.faults:Typed-v0", {"camera": 1})

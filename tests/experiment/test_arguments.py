@@ -80,7 +80,7 @@ def test_the_command_line_wins_over_the_file(tmp_path):
     assert asked.total_timesteps == 10_000
     assert asked.seeds == (4,)
     assert asked.set == {"tau": "0.005", "batch_size": 7, "policy_delay": "3"}
-    assert asked.env_set == {"frame_skip": "3", "healthy_reward": 0.5}
+    assert asked.env_set == {"frame_skip": 3, "healthy_reward": 0.5}
 
 
 MISTAKES = """
