@@ -173,8 +173,9 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
     A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, but a
-    failed one stays as it is, as does one that never counts. Runs of several budgets are one cell then, if their
-    algorithm does not compute with its budget (`cells.py`). Raises `UsageError` when no run is left.
+    failed one stays as it is, as does one that never counts. One that makes its first gradient step later does not
+    count. Runs of several budgets are one cell then, if their algorithm does not compute with its budget (`cells.py`).
+    Raises `UsageError` when no run is left.
     """
     failed, never = runs.status == "failed", runs.status.isin(["altered", NEVER_TRAINED])
     budget: dict[str, Any] = {"total_generations": 0, "total_minutes": 0.0}
@@ -191,10 +192,13 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     shortened["evaluations"] = [rows[:end] for rows, end in zip(shortened.evaluations, ends_of)]
     last = pd.DataFrame(np.concatenate([rows[-1:] for rows in shortened.evaluations]), index=shortened.index)
     shortened["final_episodes"] = shortened.final_episodes.where(last.final == 1, shortened.eval_episodes)
+    untrained = ~shortened.evaluations.map(_has_learnt) & runs.evaluations[[*ends]].map(_has_learnt)
+    for path in shortened.path[untrained]:
+        warn(f"{path}: made no gradient step before {moment}; it has no score there and is compared with nothing")
     shortened = shortened.assign(
         **budget,
-        status="done",
-        done=True,
+        status=untrained.map({True: NEVER_TRAINED, False: "done"}),
+        done=~untrained,
         message="",
         timesteps=last.timesteps.astype(int),
         train_time_s=last.train_time_s,
@@ -202,6 +206,11 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     )
     before = runs.loc[(failed | never) & ~runs.index.isin(ends)].assign(**budget)
     return count_runs(pd.concat([shortened, before]) if len(before) else shortened, warn)
+
+
+def _has_learnt(rows: Any) -> bool:
+    """Whether a run has made a gradient step by the last of its evaluations `rows`."""
+    return bool(rows[-1].critic_updates + rows[-1].actor_updates > 0)
 
 
 def _find_end(run: Any, moment: Moment, warn: Warn) -> int | None:

@@ -92,6 +92,14 @@ def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
     assert (runs[-1].train_time_s, warnings) == (1000, [])
 
 
+def test_a_run_does_not_count_before_its_first_gradient_step(tmp_path):
+    for name, warmup in (("td3", 2500), ("sac", 1500), ("cem", 4000)):  # cem never makes one
+        make_run(tmp_path, ENV, name, 0, range(5), warmup=warmup)
+    runs, warnings = cut(tmp_path, 2000)
+    assert {run.name: run.done for run in runs} == {"cem": True, "sac": True, "td3": False}
+    assert len(warnings) == 1
+
+
 def test_minutes_of_a_curve_have_no_pauses(tmp_path):
     """A thousand steps take a minute; the second run stood still for another one before them."""
     make_run(tmp_path, ENV, "cem", 0, range(21), seconds_per_step=0.06)
