@@ -162,7 +162,7 @@ def entry_name(algo: str, preset: str) -> str:
 
 def folder_name(env_id: str) -> str:
     """An environment id as one folder: "dm_control/walker-v0" is "dm_control_walker-v0"."""
-    return re.sub(r"[^A-Za-z0-9._@+-]", "_", env_id)
+    return re.sub(r"[^\w.@+-]", "_", env_id)
 
 
 def run_folder(out: Path, env: str, name: str, seed: int) -> Path:

@@ -103,7 +103,7 @@ def steps(value: float) -> str:
 
 def slug(name: str) -> str:
     """A name as part of a file's name or of an id: letters, digits, dots, hyphens, underscores."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "_", name)
+    return re.sub(r"(?:[^\w.-]|_)+", "_", name)
 
 
 def list_first(lines: Sequence[str], most: int = 5, more: str = "more") -> list[str]:

@@ -4,8 +4,9 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from erlbench.experiment.cells import Cell, differences, entry_name
+from erlbench.experiment.cells import Cell, differences, entry_name, folder_name
 from erlbench.experiment.costs import Costs
+from erlbench.reporting.formats import slug
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ def test_the_directory_is_named_after_environment_name_and_seed():
         "results/my.module_Env_Walk-v0/td3/seed-007"
     )
     assert entry_name("my_module:TD3", "original") == "TD3@original"
+    names = "my:Größe", "my:Grüße", "my:長さ"
+    assert [folder_name(name) for name in names] == [slug(name) for name in names] == ["my_Größe", "my_Grüße", "my_長さ"]
+    assert slug("a__b:c/d e") == "a_b_c_d_e"
 
 
 def test_differences_are_named():
