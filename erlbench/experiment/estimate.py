@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from erlbench.algorithms import registry
+from erlbench.algorithms.base import POLICY_BYTES
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, ErlbenchError
 from erlbench.experiment.cells import Cell, usual_frequency
@@ -54,7 +55,8 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Share:
     tasks = steps * STEPS.get(environment_name(cell.env), 1.0) * costs.timestep + critic + actors
     chain = critic + actors / max(1.0, algorithm.actor_updates)  # what no further process shortens
     disk = 4.0 * planned * needs.recorded * observation_width(problem) if learns else 0.0
-    memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + needs.memory
+    policies = POLICY_BYTES * algorithm.policy_for(cell.settings, problem).size
+    memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + needs.memory + policies
     alone = START_SECONDS + needs.seconds * planned / needs.steps  # while no task runs
     return Share(
         processes=processes,

@@ -53,6 +53,12 @@ def test_a_run_records_what_is_estimated(tmp_path, monkeypatch, algo, changes, s
     assert sum(recorded) / 2 <= found <= 2 * sum(recorded)
 
 
+def test_a_larger_policy_takes_more_memory(tmp_path):
+    small, large = (make_cell("cem", tmp_path, settings={"hidden": hidden}) for hidden in ((64, 64), (4000, 4000)))
+    task = problem(small.env)
+    assert estimate(large, task, 1).memory - estimate(small, task, 1).memory > 4 * 4000 * 4000
+
+
 def test_an_environment_of_which_no_step_was_timed_is_named(tmp_path):
     """Every listed environment that observes something has a time."""
     envs = [env for env in LISTED if not env.startswith("function:")]
