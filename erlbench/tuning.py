@@ -78,6 +78,14 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDi
         raise UsageError(f"{option}={text}: the lower end comes first, and is above 0 with :log") from None
 
 
+def first_values(space: Space) -> dict[str, Any]:
+    """The first listed value of each setting, or the lower end of its interval."""
+    return {
+        name: values.choices[0] if isinstance(values, CategoricalDistribution) else vars(values)["low"]
+        for name, values in space.items()
+    }
+
+
 def tune(
     cells: Sequence[Cell],
     space: Space,

@@ -63,22 +63,25 @@ def command(options: TuneOptions) -> None:
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.command import requested_cells, run_options
     from erlbench.running.admission import Rules, problem_finder
-    from erlbench.tuning import parse_space, tune
+    from erlbench.tuning import first_values, parse_space, tune
 
     name = options.algo[0].partition("@")[0]
     space = parse_space(options.search, registry.find(name).settings_type, name)
-    request = arguments(
-        {
-            **{key: getattr(options, key) for key in ("algo", "env", "set", "total_timesteps", "processes")},
-            "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",
-            "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
-            "evaluate": "during",
-            "out": str(options.out),
-            "quiet": True,
-        }
-    )
+    given = {
+        **{key: getattr(options, key) for key in ("algo", "env", "set", "total_timesteps", "processes")},
+        "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",
+        "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
+        "evaluate": "during",
+        "out": str(options.out),
+        "quiet": True,
+    }
+    request, problem_of = arguments(given), problem_finder(Rules())
     how = replace(run_options(request, ("erlbench", "tune")), jobs=1)
-    cells = requested_cells(request, problem_finder(Rules()))
+    try:
+        cells = requested_cells(request, problem_of)
+    except UsageError:  # of settings that are searched, perhaps
+        trial = arguments({**given, "set": {**options.set, **first_values(space)}})
+        cells = requested_cells(trial, problem_of)
     best, cost, file = tune(
         cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True)
     )

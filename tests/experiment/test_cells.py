@@ -40,7 +40,9 @@ def test_the_directory_is_named_after_environment_name_and_seed():
     )
     assert entry_name("my_module:TD3", "original") == "TD3@original"
     names = "my:Größe", "my:Grüße", "my:長さ"
-    assert [folder_name(name) for name in names] == [slug(name) for name in names] == ["my_Größe", "my_Grüße", "my_長さ"]
+    assert (
+        [folder_name(name) for name in names] == [slug(name) for name in names] == ["my_Größe", "my_Grüße", "my_長さ"]
+    )
     assert slug("a__b:c/d e") == "a_b_c_d_e"
 
 

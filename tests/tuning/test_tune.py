@@ -1,5 +1,6 @@
 """`erlbench tune`: it finds what is better, counts its budget, and goes on."""
 
+import sys
 import tomllib
 
 import optuna
@@ -50,6 +51,13 @@ antithetic       | 0..1     | for numbers
 def test_what_cannot_be_searched(name, text, message):
     with pytest.raises(UsageError, match=message):
         parse_space({name: text.strip("-")}, CEM, "cem")
+
+
+def test_settings_that_go_only_with_the_searched_ones_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "tune", lambda cells, *rest: sys.exit(int(cells[0].settings.population)))
+    words = (*TUNE, tmp_path, "--set", "elites=20")
+    assert call(*words, "--search", "population=40..50").exit_code == 40
+    refuse("elites", *words, "--search", "population=4..8")
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
