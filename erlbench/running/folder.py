@@ -6,8 +6,8 @@ highest number counts, and a driver that wants the folder creates the next one. 
 numbers never go back, so a process that read the folder long ago cannot create one that counts.
 
 The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
-process is gone (seen only on the holder's machine), or when its time has not moved for `PATIENCE` seconds. The
-times are the file system's, so the clocks of the machines need not agree.
+process is gone or it is a copy with another inode (seen only on the holder's machine), or when its time has not moved
+for `PATIENCE` seconds. The times are the file system's, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
@@ -224,7 +224,8 @@ def _acquire(folder: Path) -> tuple[int, int]:
     except FileExistsError:
         raise UsageError(f"{held}; {ADVICE}") from None
     try:
-        os.write(descriptor, f"{json.dumps(_identity())}\n".encode())
+        owner = {**_identity(), "inode": os.fstat(descriptor).st_ino}
+        os.write(descriptor, f"{json.dumps(owner)}\n".encode())
         if _newest(folder) != number + 1:  # others came and went since the folder was read
             raise UsageError(f"{held}; {ADVICE}")
         for older in folder.glob(NAMES):
@@ -241,7 +242,7 @@ def _living(folder: Path, number: int, now: float) -> str:
     """The holder of lease `number`; empty when it is over at the time `now`."""
     path = _path(folder, number)
     try:
-        owner, beat = _owner(path), path.stat().st_mtime
+        owner, file = _owner(path), path.stat()
     except FileNotFoundError:
         return ""  # somebody has taken the next one
     if not owner:
@@ -249,8 +250,9 @@ def _living(folder: Path, number: int, now: float) -> str:
     name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
     identity = _identity()
     if all(owner.get(key) == identity[key] for key in ("host", "boot", "namespace")):
-        return name if _started(owner.get("pid")) == owner.get("started") else ""
-    return name if now - beat < PATIENCE else ""
+        is_copy = owner.get("inode", file.st_ino) != file.st_ino
+        return name if not is_copy and _started(owner.get("pid")) == owner.get("started") else ""
+    return name if now - file.st_mtime < PATIENCE else ""
 
 
 def _owner(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -36,6 +37,17 @@ def test_one_holder_at_a_time(tmp_path):
     second = Lease(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["lease-000002"]
     second.release()
+
+
+def test_a_copy_of_a_folder_that_is_held_is_free(tmp_path):
+    (tmp_path / "held").mkdir()
+    first = Lease(tmp_path / "held")
+    copy = shutil.copytree(tmp_path / "held", tmp_path / "copy")
+    assert lease_holder(copy) == ""
+    Lease(copy).release()
+    (tmp_path / "held").rename(tmp_path / "moved")
+    assert lease_holder(tmp_path / "moved") != ""
+    first.release()
 
 
 def test_a_lease_of_a_process_that_is_gone_is_over_at_once(tmp_path):
