@@ -12,7 +12,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from erlbench.errors import UsageError, nearest, said_by
+from erlbench.errors import UsageError, nearest, said_by, warn
 from erlbench.machine import process
 from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
@@ -77,7 +77,13 @@ def names() -> list[str]:
 @cache
 def plugins() -> Mapping[str, AlgorithmEntry]:
     """The algorithms that installed packages bring by the entry point `erlbench.algorithms`; none is imported."""
-    return MappingProxyType({point.name: AlgorithmEntry(point.value) for point in metadata.entry_points(group=GROUP)})
+    found: dict[str, AlgorithmEntry] = {}
+    for name, where in ((point.name, point.value) for point in metadata.entry_points(group=GROUP)):
+        other = ALGORITHMS.get(name) or found.get(name)
+        if other and other.where != where:
+            warn(f"two algorithms are called '{name}', {other.where} and {where}; name one as MODULE:CLASS")
+        found[name] = AlgorithmEntry(where)
+    return MappingProxyType(found)
 
 
 def entry(name: str) -> AlgorithmEntry:

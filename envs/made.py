@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,7 @@ from erlbench.errors import UsageError
 
 MAIN = "__main__"
 _registered: dict[str, Any] = {}  # by `register_made`, by name
+_imported: dict[str, dict[str, Any]] = {}  # module -> what its import has registered, by name
 
 
 def environment_name_of(made: Any) -> str:
@@ -25,6 +27,17 @@ def environment_name_of(made: Any) -> str:
             "top level of a module"
         )
     return f"{module}:{qualname}"
+
+
+def import_module(module: str, name: str) -> None:
+    """Import a module, whose environment `name` counts now where another module has registered that name since."""
+    if module not in sys.modules:
+        before = dict(gymnasium.registry)
+        importlib.import_module(module)
+        _imported[module] = {key: spec for key, spec in gymnasium.registry.items() if before.get(key) is not spec}
+    own = _imported.get(module, {}).get(name)
+    if own and any(specs.get(name) is gymnasium.registry.get(name) for specs in _imported.values()):
+        gymnasium.registry[name] = own
 
 
 def register_made(env_id: str) -> None:

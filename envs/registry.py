@@ -159,10 +159,10 @@ def import_module_of(env_id: str) -> None:
     if namespace := catalogue.namespace_of(env_id):
         _import_namespace(namespace)
     elif module := catalogue.module_of(env_id):
-        with suppress(Exception):  # making it raises a better error
-            importlib.import_module(module)
-        from erlbench.envs.made import register_made
+        from erlbench.envs.made import import_module, register_made
 
+        with suppress(Exception):  # making it raises a better error
+            import_module(module, env_id.rpartition(":")[2])
         register_made(env_id)
 
 

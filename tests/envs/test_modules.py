@@ -43,6 +43,19 @@ def test_classes_of_one_name_in_two_modules_are_two_environments(tmp_path, monke
         assert type(make(f"{module}:Jumping", 9)[0].unwrapped).__module__ == module
 
 
+def test_one_id_of_two_modules_is_two_environments(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("first_registered", "second_registered")
+    for module in names:
+        text = JUMPING.replace("Jumping", "Twice") + f"\n\ngymnasium.register('Twice-v0', '{module}:Twice')\n"
+        (tmp_path / f"{module}.py").write_text("import gymnasium\n" + text)
+    try:
+        for module in (*names, *names):
+            assert type(make(f"{module}:Twice-v0", 9)[0].unwrapped).__module__ == module
+    finally:
+        del gymnasium.registry["Twice-v0"]
+
+
 def test_another_module_s_id_takes_the_place_of_no_class_where_an_environment_is_made(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "leaping.py").write_text(JUMPING.replace("Jumping", "Leaping"))

@@ -1,11 +1,13 @@
 """`erlbench new algorithm`, and algorithms and studies that the suite does not know."""
 
+import shutil
+
 import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.testing import check_algorithm
-from tests.calls import refuse, succeed
+from tests.calls import call, refuse, succeed
 from tests.tables import cells
 
 
@@ -63,6 +65,14 @@ def test_an_entry_point_is_listed_and_found(package):
             registry.entry("my-serach")
         dry = succeed("run", "--algo", "my-search", "--env", "Pendulum-v1", "--dry-run")
         assert "results/Pendulum-v1/my-search/seed-000" in dry
+        for name in ("my-search", "td3"):
+            other = shutil.copytree(info, package / f"other_{name}-0.1.dist-info")
+            (other / "METADATA").write_text(f"Metadata-Version: 2.1\nName: other-{name}\nVersion: 0.1\n")
+            (other / "entry_points.txt").write_text(f"[erlbench.algorithms]\n{name} = elsewhere:Search\n")
+        registry.plugins.cache_clear()
+        warnings = call("list", "algos").stderr
+        assert ("'my-search'" in warnings, "'td3'" in warnings) == (True, True)
+        assert registry.entry("td3").where == "erlbench.algorithms.td3:TD3"
     finally:
         registry.plugins.cache_clear()
 
