@@ -164,7 +164,10 @@ def play(
         if ended:
             break
     episode.length, episode.total, episode.terminated = step, total, bool(terminated)
-    episode.check(nan_fitness, action)
+    try:
+        episode.check(nan_fitness, action)
+    except NumericalError as error:
+        raise NumericalError(f"{error} (reset seed {seed})") from None
     return episode
 
 
