@@ -271,9 +271,12 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
         raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
     scalars: dict[str, list[tuple[float, float, float]]] = {}
     names, notes = list[Values](), list[str]()
+    began: dict[int, float] = {}  # row -> when the file began in which it is the first one
     for path in paths:
         settings = b""
-        for event in _read_events_of(path, notes):
+        for number, event in enumerate(_read_events_of(path, notes)):
+            if number == 0:
+                began[len(scalars.get("charts/episodic_return", []))] = event.wall_time
             for value in event.summary.value:
                 rows = scalars.setdefault(value.tag, [])
                 if value.tag == "hyperparameters/text_summary" and value.tensor.string_val:
@@ -291,7 +294,8 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     lengths = _check(path, "l", [length for _, length, _ in scalars.get("charts/episodic_length", [])])
     steps, returns, _ = (_check(path, name, episodes[name]) for name in ("step", "return", "t"))
     starts = _find_starts(path, np.diff(steps) < 0, notes)
-    seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
+    begins = pd.Series(began).reindex(episodes.index).fillna(episodes["t"]).clip(upper=episodes["t"])
+    seconds = episodes["t"] - begins.groupby(starts.cumsum()).transform("first")
     lasting = lengths if len(lengths) == len(steps) else np.nan
     episodes = pd.DataFrame({"timesteps": _check(path, "step", _count_on(steps, starts)), "r": returns, "l": lasting})
     episodes = episodes.assign(t=_count_on(seconds.to_numpy(), starts), success=np.nan)

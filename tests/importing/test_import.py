@@ -90,6 +90,7 @@ def test_an_event_file_of_cleanrl_says_its_run(taken):
     episodes = erlbench.load_results(one.path).episodes
     assert episodes["r"].tolist() == [scalar.value for scalar in scalars]
     assert episodes["timesteps"].tolist() == [scalar.step for scalar in scalars]
+    assert episodes["t"].tolist() == [scalar.wall_time - events.FirstEventTimestamp() for scalar in scalars]
     assert one.imported.returns == TRAINING
     assert math.isnan(one.evaluations.all_steps[-1])
     assert (one.total_timesteps, one.status) == (6000, "done")  # of the settings that CleanRL writes as a text
