@@ -40,13 +40,15 @@ def start_cells(arguments: RunArguments) -> int:
     if not arguments.quiet:
         for line in _describe(cells, arguments, rules):
             message(line)
+    if arguments.slurm:
+        from erlbench.launch import slurm  # submitit
+
+        parameters = slurm.submitit_parameters(arguments.slurm, options.jobs, cells)
+        if not arguments.dry_run:
+            return slurm.launch(cells, options, parameters)
     if arguments.dry_run:
         _show_plan(cells, options)
         return 0
-    if arguments.slurm:
-        from erlbench.launch.slurm import launch  # submitit
-
-        return launch(cells, options, arguments.slurm)
     if arguments.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     schedule = schedule_cells(cells, options)

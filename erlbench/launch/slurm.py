@@ -30,8 +30,8 @@ TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d\d))?(?::(\d\d))?")  # minutes, minut
 SUBMITTED = ("array", "signal")  # what submitit and the saving of a job need as they are
 
 
-def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str]) -> int:
-    """Submit the cells with these options of sbatch, and print how to watch them; the exit code of `erlbench run`."""
+def launch(cells: Sequence[Cell], options: RunOptions, parameters: Mapping[str, Any]) -> int:
+    """Submit the cells with `submitit_parameters`, and print how to watch them; the exit code of `erlbench run`."""
     check_cells(cells, options)  # a mistake is found here, not by a hundred jobs
     logs, cells = cells[0].out / LOGS, [cell for cell in cells if not is_complete(cell)]
     if not cells:
@@ -44,7 +44,6 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
     if missing := [name for name in ("sbatch", "srun") if shutil.which(name) is None]:
         raise UsageError(f"there is no Slurm here (no command {missing[0]}); give this command on a login node")
     executor = submitit.SlurmExecutor(logs, max_num_timeout=TIMEOUTS)
-    parameters = submitit_parameters(slurm, options.jobs, max(cell.processes or 0 for cell in cells))
     executor.update_parameters(**parameters)
     cores = parameters["cpus_per_task"]
     options = replace(options, processes=cores, per_node=cores, jobs=1, force=False)
@@ -66,11 +65,12 @@ def refusal(error: Exception) -> str:
     return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 
 
-def submitit_parameters(slurm: Mapping[str, str], jobs: int | None, pinned: int = 0) -> dict[str, Any]:
+def submitit_parameters(slurm: Mapping[str, str], jobs: int | None, cells: Sequence[Cell] = ()) -> dict[str, Any]:
     """What submitit's Slurm executor takes, from the command line's texts; most go to sbatch as they are.
 
-    `pinned` is the most worker processes that a study names for a cell; a job has as many cores.
+    A job has as many cores as the most worker processes that a study names for one of the cells.
     """
+    pinned = max((cell.processes or 0 for cell in cells), default=0)
     further = {name.replace("-", "_"): value for name, value in slurm.items()}  # as submitit names its defaults
     if taken := [name for name in SUBMITTED if name in further]:
         raise UsageError(f"--slurm {taken[0]} is chosen by erlbench; leave it out")

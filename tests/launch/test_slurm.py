@@ -60,10 +60,11 @@ def test_the_cores_of_a_job_are_those_that_the_study_names(command):
 @pytest.mark.parametrize(
     ("words", "sbatch", "message"),
     [
-        (("comment=x",), "", "no command sbatch"),
+        (("time=60",), "", "no command sbatch"),
         (("partition=nowhere", "--slurm", "time=60"), REFUSES, "Slurm did not take the jobs: invalid partition"),
         (("comment=x", "--processes", "8"), SBATCH, "--slurm cpus="),
         (("partition=cpu",), SBATCH, "--slurm time="),
+        (("time=1", "--dry-run"), "", "--slurm time must be"),
         (("array=0-9", "--slurm", "time=60"), SBATCH, "--slurm array"),
     ],
 )
