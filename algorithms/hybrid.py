@@ -82,7 +82,10 @@ def part_settings(kind: type, settings: Any, env: str) -> Any:
     names = {field.name for field in fields(kind)}
     values = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name in names}
     given = {name: value for name, value in parse_options(getattr(settings, "options", "")).items() if name in names}
-    return resolve(kind, env, given, values)
+    try:
+        return resolve(kind, env, given, values)
+    except UsageError as error:
+        raise UsageError(f"{error}; a part has its own settings by --set options='NAME=VALUE ...'") from None
 
 
 def check_options(kinds: list[type], settings: Any) -> None:

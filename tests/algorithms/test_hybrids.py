@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
+from erlbench.algorithms.evorainbow_exp import EvoRainbowExp, EvoRainbowExpSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.pderl import PDERL, PDERLSettings
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
@@ -346,3 +347,10 @@ def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(tmp_pa
 
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
     check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})
+
+
+def test_a_part_whose_setting_does_not_fit_is_refused_with_the_option():
+    settings = EvoRainbowExpSettings(search="ga")
+    with pytest.raises(UsageError, match=r"parents \(10\).*--set options="):
+        EvoRainbowExp.parts(settings, "")
+    assert EvoRainbowExp.parts(replace(settings, options="parents=2"), "").of_search.parents == 2
