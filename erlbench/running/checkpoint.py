@@ -250,8 +250,10 @@ def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) ->
     for ref in references(state):
         if "/" in ref.name or ref.name not in arrays:
             raise DamagedCheckpoint(f"{ref.name[:80]!r} is no array of it")
-    tasks, env = list(state["tasks"]), run.algorithm.context.problem.env
-    tasks += [pending.task for pending in state["evaluations"].pending]
+    evaluations, env = [pending.task for pending in state["evaluations"].pending], run.algorithm.context.problem.env
+    if any(task.settings.policy != run.algorithm.policy_spec for task in evaluations):
+        raise DamagedCheckpoint("an evaluation of it plays another network than the command's")
+    tasks = [*state["tasks"], *evaluations]
     run.algorithm.check_declared(tasks)
     if any(getattr(task.settings, "env", env) != env for task in tasks):
         raise DamagedCheckpoint("a task of it plays another environment than the command's")

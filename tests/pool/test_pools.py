@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from erlbench.errors import CellError, Interrupted, NumericalError, TaskError
+from erlbench.pool.worker import prepare_torch
 from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Priority
 
@@ -19,6 +20,18 @@ from .helpers import local_pool, one, results, task
 def pool(request):
     with local_pool(request.param) as pool:
         yield pool
+
+
+def test_gpus_are_dealt_out_in_turn(monkeypatch):
+    import torch
+
+    for gpus, device, devices in (
+        (0, "auto", ["cpu"] * 3), (1, "auto", ["cuda:0"] * 3), (2, "auto", ["cuda:0", "cuda:1", "cuda:0"]),
+        (2, "cuda", ["cuda:0", "cuda:1", "cuda:0"]), (2, "cuda:1", ["cuda:1"] * 3), (2, "cpu", ["cpu"] * 3),
+    ):  # fmt: skip
+        monkeypatch.setattr(torch.cuda, "is_available", lambda gpus=gpus: gpus > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
+        assert [prepare_torch(device, slot) for slot in range(3)] == devices
 
 
 def test_tasks_give_the_same_numbers_everywhere(pool):

@@ -83,6 +83,17 @@ def field(kind, name, value):
     return edit
 
 
+def of_pending(name, value):
+    def edit(payload):
+        pending = [*dataclasses(payload, ":Pending")]
+        specs = [spec for encoded in pending for spec in dataclasses(encoded, ":PolicySpec")]
+        assert specs
+        for spec in specs:
+            spec["fields"][name] = value
+
+    return edit
+
+
 def other_state(payload):
     (snapshot,) = (value["$dict"] for key, value in payload["$dict"] if key == "algorithm")
     snapshot[:] = [(key, {"$dict": []} if key == "state" else value) for key, value in snapshot]
@@ -96,6 +107,8 @@ def other_state(payload):
         field(":ArrayRef", "name", "../../x"),
         field(":EnvSpec", "id", "trap:Trap-v0"),
         other_state,
+        of_pending("network", "os:system"),
+        of_pending("sizes", {"$tuple": [3, 7, 2]}),
     ],
 )
 def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit):
