@@ -31,7 +31,7 @@ TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
 NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
 CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
-PLACES = ("name", "file", "more_files")  # of a study, not in its table
+PLACES = ("name", "file", "parts")  # of a study, not in its table
 # What the hash leaves out: it changes neither what is run nor what is compared.
 TEXTS = ("title", "source", "published_source", "table", "item", "statistic", "not_run", "note", "x", "envs_published")
 ENTRY_TEXTS = ("label", "published")
@@ -170,7 +170,7 @@ class Study:
     profiles: Mapping[str, Profile] = field(default_factory=dict)  # by name; only `NO_PROFILE` where it has none
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
     file: Path | None = field(default=None, compare=False)  # that has it; None for benchmarks.toml
-    more_files: tuple[Path, ...] = field(default=(), compare=False)  # with the same study for other seeds
+    parts: tuple[Study, ...] = field(default=(), compare=False)  # the studies of several folders, of other seeds each
 
     @property
     def has_profiles(self) -> bool:

@@ -48,6 +48,9 @@ def state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[St
     owners = [(row.entry.name, row.entry.algo) for row in rows]
     stated = share_settings(arguments.set, {owner: registry.find(owner[1]).settings_type for owner in owners})
     for study, name, profile in {row.study.name: row[:3] for row in rows}.values():
+        if others := set(arguments.seeds or ()) - set(profile.seeds):
+            more = "; to add them, write them into 'seeds' of a copy, run it with another --out, report both folders"
+            warn(f"{len(others)} of --seeds are no seeds of study '{study.name}', which leaves them out{more}")
         settings = {key for entry in study.entries for key in list_settings(registry.find(entry.algo).settings_type)}
         for key in profile.settings:
             with study_line(study, profile_places(study.name, name, "settings", key)):

@@ -100,9 +100,9 @@ def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn
 
 def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
     """The runs that may be a study's: those below the folders of its study.toml, else all."""
-    if study.file is None or not is_of_folder(study):
+    if not is_of_folder(study):
         return runs
-    folders = {file.resolve().parent for file in (study.file, *study.more_files)}
+    folders = {part.file.resolve().parent for part in study.parts or (study,) if part.file}
     return runs[runs.path.map(lambda path: not folders.isdisjoint(path.resolve().parents)).astype(bool)]
 
 
@@ -220,7 +220,7 @@ def _shorten(value: Any) -> str:
 def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.DataFrame) -> list[dict[str, str]]:
     """What differs from a study, by entry and environment (`make_answer_cells`); `runs` are all of its folder."""
     budget, entries = study.profiles[profile], {entry.name: entry for entry in study.entries}
-    rows = []
+    versions, rows = {each.sha256 for each in (study, *study.parts)}, []
     for cell in list_rows(cells):
         entry = entries[cell.name]
         missing = [seed for seed in budget.seeds if seed not in {run.seed for run in cell.runs}]
@@ -240,7 +240,7 @@ def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.D
             (digest, run.seed)
             for run in cell.runs
             for name, digest in run.study_hashes
-            if name == study.name and digest != study.sha256
+            if name == study.name and digest not in versions
         )
         what = "another version of the study"
         lines += [(what, f"SHA-256 {digest[:12]}: seed {seeds}") for digest, seeds in _by_text(others)]

@@ -63,6 +63,13 @@ def test_the_study_of_the_folder_decides(capsys):
         directories()
 
 
+def test_seeds_that_are_not_the_studys_are_named(capsys):
+    directories(seeds="1-3")
+    assert "2 of --seeds are no seeds of study 'small'" in capsys.readouterr().err
+    directories(seeds="1,")
+    assert capsys.readouterr().err == ""
+
+
 def test_a_study_without_profiles_refuses_what_it_decides():
     with pytest.raises(UsageError, match="study 'small' has no profiles"):
         directories(profile="paper")

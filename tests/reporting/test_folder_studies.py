@@ -1,5 +1,8 @@
 """Studies of folders of results: study.toml."""
 
+import json
+
+from erlbench.experiment.studies import load_studies
 from erlbench.reporting import requested_report
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run
@@ -27,8 +30,10 @@ def test_a_study_whose_runs_all_repeat_another_folders_has_a_page_without_runs(t
 def test_studies_of_one_name_are_one_unless_they_ask_otherwise(tmp_path):
     text = STUDY.format(name="shared")
     for folder, seed in (("first", 0), ("second", 1), ("third", 2)):
-        make_run(tmp_path / folder, "Ant-v5", "cem", seed, [0, 4, 8])
-        (tmp_path / folder / "study.toml").write_text(text.replace("seeds = 1", f"seeds = [{seed}]"))
+        (tmp_path / folder).mkdir()
+        (file := tmp_path / folder / "study.toml").write_text(text.replace("seeds = 1", f"seeds = [{seed}]"))
+        digest = load_studies(file)["shared"].sha256
+        make_run(tmp_path / folder, "Ant-v5", "cem", seed, [0, 4, 8], studies={"shared": digest})
     second, third = (tmp_path / name / "study.toml" for name in ("second", "third"))
     second.write_text(second.read_text().replace('title = "shared"', 'title = "Reworded"'))
     third.write_text(third.read_text() + "final_episodes = 3\n")
@@ -37,4 +42,6 @@ def test_studies_of_one_name_are_one_unless_they_ask_otherwise(tmp_path):
         folders = tuple(tmp_path / name for name in names)
         index, _ = requested_report(ReportOptions(results=folders, out=tmp_path / "out"), warnings.append)
         assert len([text for text in warnings if str(third) in text]) == kept
+        (answered,) = json.loads((index.parent / "verdict.json").read_text())["studies"]
+        assert len(answered["differences"]) == kept
         assert f",{runs}," in (index.parent / "shared" / "scores.csv").read_text().splitlines()[1]
