@@ -232,6 +232,8 @@ def answer_sentence(answer: Any) -> str:
         few = f", {missing} more per side are needed for a test"
         many = f", about {missing} more per side would show a difference of {SHARE}"
         seeds += few if answer.case == Case.TOO_FEW else many
+    if not (answer.claimed or math.isnan(least := answer.outcome["detectable_difference"])):
+        seeds += f", which detect differences from about {number(least)} on" * (answer.case == Case.UNDECIDED)
     effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
     return f"{'; '.join(filter(None, (effect, _describe_steps(*answer.samples), seeds, answer.note)))}."
 

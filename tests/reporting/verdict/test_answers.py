@@ -9,8 +9,10 @@ from scipy import stats
 
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.answers import Standing, answer_study
+from erlbench.reporting.formats import number
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.significance import Case, mean_difference, percent_more
+from erlbench.reporting.words import answer_sentence
 from tests.files import read_json
 from tests.reporting.compare import read, run_report
 from tests.reporting.make_runs import make_cells, make_run
@@ -230,6 +232,15 @@ def test_an_effect_of_exactly_the_claimed_size_is_undecided(tmp_path, percent, f
             )
     answer = answer_of(tmp_path)
     assert (answer.standing, answer.effect[0]) == (Standing.UNDECIDED, pytest.approx(percent))
+
+
+def test_an_undecided_answer_names_the_difference_that_its_seeds_detect(tmp_path):
+    write_study(tmp_path, seeds=6)
+    write_runs(tmp_path, 1000, 1000, 50, seeds=6)
+    answer = answer_of(tmp_path)
+    assert answer.standing == Standing.UNDECIDED
+    least = number(answer.outcome["detectable_difference"])
+    assert f"detect differences from about {least} on" in answer_sentence(answer)
 
 
 @pytest.mark.parametrize("most", [1e300, 1e308])
