@@ -280,7 +280,7 @@ def _fill_index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Itera
         "comparisons": [
             (overview(page) if page.groups else None, result(page.verdicts)) for page in new if not page.study
         ],
-        "summary": f"{counted(len(runs), 'run')}: {states}. All of them, one a line: ",
+        "summary": f"{counted(len(runs), 'run')}: {states}. One line per run: ",
         "contents": build_table("contents", "", contents, name=""),
         "lists": [(title, _limit(lines)) for title, lines in lists.items()],
         "commands": _limit([" ".join(command.split()) for command in commands]),

@@ -177,4 +177,5 @@ const observer = new IntersectionObserver(
     { rootMargin: "300px" },
 );
 all(".chart").forEach((place) => observer.observe(place));
+addEventListener("beforeprint", () => all(".chart").forEach(draw)); // paper shows all sections
 all("details.values").forEach((details) => details.addEventListener("toggle", () => details.open && fill(details)));

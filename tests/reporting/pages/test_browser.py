@@ -122,6 +122,13 @@ def test_axis_band_and_single_runs(page, report):
     assert drawn()[0] == "Training steps"
 
 
+def test_all_charts_are_drawn_for_paper(page):
+    undrawn = "return [...document.querySelectorAll('.chart')].filter((one) => !one.data).length"
+    assert page.execute_script(undrawn) > 0
+    page.execute_cdp_cmd("Page.printToPDF", {})
+    assert page.execute_script(undrawn) == 0
+
+
 @pytest.mark.parametrize("section", ["overview", "all-runs"])
 def test_a_screen_reader_finds_a_name_for_all_that_it_meets(page, report, section):
     """By the tree that Chromium gives to screen readers."""
