@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import re
@@ -128,7 +129,8 @@ def _options(command: str) -> Rows:
         help_text = getattr(parameter, "help", None)
         if help_text and not getattr(parameter, "hidden", False):
             metavar = f" {parameter.metavar}" if parameter.metavar else ""
-            yield f"`{parameter.opts[0]}{metavar}`".replace("|", r"\|"), help_text.replace("|", r"\|")
+            name = html.escape(parameter.opts[0] + metavar).replace("|", "&#124;")  # a code span keeps a backslash
+            yield f"<code>{name}</code>", help_text.replace("|", r"\|")
 
 
 def _environments(_: str) -> Rows:
