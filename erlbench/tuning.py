@@ -212,6 +212,7 @@ def _write_best(
         "env": cell.env,
         "total_timesteps": cell.total_timesteps,
         "settings": {**{name: usual[name] for name in names}, **best.params},
+        "env_settings": cell.config()["env_settings"],
     }
     config.write_text(f"# {budget}; mean final score {best.value:g}\n{tomli_w.dumps(tables)}", encoding="utf-8")
     return best, budget, config

@@ -30,6 +30,9 @@ class TuneOptions:
         MISSING, "a setting to search, in LOW..HIGH, LOW..HIGH:log or A,B,C; repeatable", "SETTING=RANGE"
     )
     set: Mapping[str, Any] = shared_option(RunArguments, "set", help="a fixed setting")
+    env_set: Mapping[str, Any] = shared_option(
+        RunArguments, "env_set", help="a setting of the environment, such as max_episode_steps=200"
+    )
     trials: int = option(20, "trials in all", minimum=1)
     seeds: int = option(2, "runs per trial", minimum=1, maximum=MOST_SEEDS)
     total_timesteps: int = shared_option(RunArguments, "total_timesteps", 100_000, help="training steps per run")
@@ -68,7 +71,7 @@ def command(options: TuneOptions) -> None:
     name = options.algo[0].partition("@")[0]
     space = parse_space(options.search, registry.find(name).settings_type, name)
     given = {
-        **{key: getattr(options, key) for key in ("algo", "env", "set", "total_timesteps", "processes")},
+        **{key: getattr(options, key) for key in ("algo", "env", "set", "env_set", "total_timesteps", "processes")},
         "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",
         "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
         "evaluate": "during",

@@ -63,7 +63,7 @@ def test_settings_that_go_only_with_the_searched_ones_are_taken(tmp_path, monkey
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     tmp_path /= "my search"
     words = ["--search", "initial_variance=1e-12,1e-1", "--set", "cem.population=8", "--seeds", 2]
-    words += ["--total-timesteps", 300, "--trials"]
+    words += ["--env-set", "dimension=3", "--total-timesteps", 300, "--trials"]
     succeed(*TUNE, tmp_path, *words, 2)  # a search in parts
     result = call(*TUNE, tmp_path, *words, 6)
     assert (result.exit_code, "best: initial_variance=1e-1" in result.stdout) == (0, True), result.stderr
@@ -74,6 +74,7 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     assert f"tuned with 6 trials, {spent:,} training steps" in result.stdout
     best = tomllib.loads((tmp_path / "best.toml").read_text())
     assert (best["settings"], best["total_timesteps"]) == ({"initial_variance": "1e-1", "population": 8}, 300)
+    assert best["env_settings"] == {"dimension": 3}
     assert f"{spent:,} training steps in all" in (tmp_path / "best.toml").read_text()
     assert {run.name for run in runs} == {"seed-1000", "seed-1001"}
     assert f" erlbench run --config '{tmp_path / 'best.toml'}' --seeds 10" in result.stdout
