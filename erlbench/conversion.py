@@ -64,17 +64,19 @@ class UserFacts:
     any other {word} names nothing. A file that names a budget must have the same as `total_timesteps`.
     """
 
-    origin: str = option("", "whose data they are; reports show it", "WORDS", section="With --from")
-    licence: str = option("", "their licence, where it is known", "WORDS")
-    env: str = option("", "environment, where the files do not name it, or another", "ENV")
-    env_set: Values = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE", parse=toml_assignments)
-    algo: str = option("", "algorithm, likewise", "ALGO")
-    seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
-    layout: str = option("", "where the paths have them: '{algo}/{env}_{seed}'", "PATTERN")
-    name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
-    total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
+    origin: str = option("", "who made the runs; reports show it", "WORDS", section="With --from")
+    licence: str = option("", "licence of the data", "WORDS")
+    env: str = option("", "environment of the runs, if the files do not name it or name another", "ENV")
+    env_set: Values = option(
+        {}, "setting of this environment, such as max_episode_steps=200", "KEY=VALUE", parse=toml_assignments
+    )
+    algo: str = option("", "algorithm of the runs, likewise", "ALGO")
+    seed: int | None = option(None, "seed of the run, likewise", minimum=0, maximum=2**31 - 1)
+    layout: str = option("", "their places in folder names, such as '{algo}/{env}_{seed}'", "PATTERN")
+    name: str = option("", "name of the runs [default: PROGRAM-ALGO]", "NAME")
+    total_timesteps: int | None = option(None, "budget of each run in training steps", minimum=1)
     returns: str = option(
-        "", "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
+        "", "kind of the returns in a CSV [default: not recorded]", choices=("evaluations", "training")
     )
 
     def __post_init__(self) -> None:
@@ -216,7 +218,7 @@ def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Values) -> 
         raise UsageError(f"{path}: its {WORDS[option]} is {words}; {advice}")
     value = values[0] if values else placed.get(option)
     if value is None and not is_budget:
-        raise UsageError(f"{path} does not say the {WORDS[option]} of its run; give {flag} or another --layout")
+        raise UsageError(f"{path} does not name the {WORDS[option]} of its run; give {flag} or --layout")
     return value
 
 

@@ -77,7 +77,7 @@ class Option:
             texts = [value] if isinstance(value, str) else value
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise UsageError(f"{what} must be a name or a list of names, not {value}")
-            names = dict.fromkeys(name for text in texts for name in text.replace(" ", "").split(",") if name)
+            names = dict.fromkeys(name for text in texts for name in map(str.strip, text.split(",")) if name)
             if not names:
                 raise UsageError(f"{what} names nothing")
             return tuple(names)
@@ -86,9 +86,9 @@ class Option:
         return check_value(value, self.type, what, vars(self))
 
 
-def option(default: Any, help: str, metavar: str = "N", **further: Any) -> Any:
+def option(default: Any, help: str, metavar: str = "", **further: Any) -> Any:
     """A field of a dataclass of options; `further` are attributes of `Option`."""
-    declared = Option(help=help, metavar="|".join(further.get("choices", ())) or metavar, **further)
+    declared = Option(help=help, metavar=metavar or "|".join(further.get("choices", ())) or "N", **further)
     kept = {"default_factory": dict} if default == {} else {"default": default}
     return dataclasses.field(**kept, metadata={OPTION: declared, **vars(declared)})
 

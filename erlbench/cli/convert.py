@@ -42,16 +42,16 @@ class ConvertOptions(UserFacts, Direction):
 
 @options_command(ConvertOptions)
 def command(options: ConvertOptions) -> None:
-    """Take in runs of other programs, or write results for them.
+    """Import runs of other programs, or export results.
 
     \b
     --from sb3        evaluations.npz and monitor.csv of Stable-Baselines3
     --from cleanrl    event files of CleanRL
     --from csv        tables with the columns env, algo, seed, step, return
     --to tensorboard  curves
-    --to bundle       one file of runs; show, report, verify and convert read it as a folder
+    --to bundle       one file of runs; other commands read it like a folder
 
-    Values that another program's files lack stay unknown. A bundle has no command line, home folder, user or host.
+    Values that another program's files lack stay empty. A bundle has no command line, home folder, user or host.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ from erlbench.words import counted
 class ListOptions:
     """What is listed."""
 
-    what: str = argument("WHAT", choices=("algos", "envs", "studies", "machine"))
+    what: str = argument("", choices=("algos", "envs", "studies", "machine"))
     words: tuple[str, ...] = argument("[WORD]...", (), parse=lambda words, what: tuple(words))
     verbose: bool = option(False, "also settings, presets, entries and profiles", short="-v")
 
@@ -51,7 +51,7 @@ Listing = tuple[Mapping[str, str], Callable[[list[str]], None], Callable[[str], 
 
 @options_command(ListOptions)
 def command(options: ListOptions) -> None:
-    """List the algorithms, environments or studies, and what this machine has for runs.
+    """List the algorithms, environments or studies, or describe this machine.
 
     With a WORD, only entries that have this word in their name or description are listed. A full name shows all
     details, as -v does. `machine` has cores, memory, BLAS, GPU, rendering and extras, and what to do; the

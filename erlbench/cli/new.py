@@ -32,14 +32,14 @@ class NewOptions:
     what: str = argument("algorithm", choices=("algorithm",))
     name: str = argument("NAME")
     out: Path | None = option(None, "folder of the package [default: NAME]", "DIR")
-    ask_tell: bool = option(False, "the algorithm is an object with ask and tell, in 20 lines")
+    ask_tell: bool = option(False, "a search with ask and tell, in 20 lines")
 
 
 @options_command(NewOptions)
 def command(options: NewOptions) -> None:
-    """Write a package that brings the algorithm NAME, with a test of all that the suite expects of it.
+    """Write a package with the algorithm NAME and its conformance test.
 
-    It works as it is; replace the search in it by yours. erlbench itself is not changed.
+    It works as it is: replace its search by yours. erlbench itself is not changed.
 
     \b
     Examples:

@@ -133,7 +133,9 @@ class ReportOptions:
     )
     x: str = option(
         "",
-        "x-axis of the curves [default: the paper's and training steps; without a paper's: training steps and time]",
+        f"x-axis of the curves: {', '.join(AXES)} [default: the paper's and training steps; without a paper's: "
+        "training steps and time]",
+        "AXIS",
         choices=tuple(AXES),
     )
     formats: tuple[str, ...] = option(
