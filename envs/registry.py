@@ -114,6 +114,8 @@ def _reason(error: Exception, env_id: str) -> str:
     """Why Gymnasium cannot make an environment, and what to do where that is known."""
     module, missing = catalogue.module_of(env_id), error.__cause__
     if isinstance(missing, ModuleNotFoundError) and missing.name and f"{module}.".startswith(f"{missing.name}."):
+        if missing.name.endswith(".py"):
+            return f"{missing.msg.split(';')[0]}; a module is typed without .py"
         return f"{missing}; start from its folder, or set PYTHONPATH"
     hint = ""
     if not (env_id in catalogue.LISTED or module):

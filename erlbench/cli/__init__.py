@@ -22,14 +22,14 @@ from erlbench.files import printable, read_toml, strip_unpacked
 COMMANDS: Mapping[str, str] = {  # in the order of their use
     "demo": "See something learn: figure, film and report in two minutes.",
     "run": "Train algorithms on environments, or run the cells of a study.",
-    "list": "List algorithms, environments, studies, what this machine has.",
+    "list": "List algorithms, environments, studies, or this machine.",
     "show": "Show settings, status and last scores of runs.",
     "report": "Write tables and curves from results.",
     "play": "Watch the policy of a run in a window or as a film.",
     "verify": "Check runs: rows, checksums and saved policies.",
     "tune": "Search settings of an algorithm with Optuna.",
-    "convert": "Take in runs of other programs, write for them, bundle runs.",
-    "new": "Write a package of your own that brings an algorithm.",
+    "convert": "Import runs of other programs, export results, bundle runs.",
+    "new": "Write a package for your own algorithm, with its test.",
 }
 POSIX = ("fcntl", "resource", "termios")  # modules that Windows lacks
 OLD = Path(__file__).with_name("old.toml")  # commands and options of earlier versions, and what does their work now
@@ -74,7 +74,8 @@ class Commands(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:  # before the command
-            message(f"erlbench: {error.format_message().rstrip('.')}; see `erlbench --help`")
+            text = error.format_message().rstrip(".")
+            message(f"erlbench: {text}; options follow the command: `erlbench COMMAND {error.option_name}`")
             raise click.exceptions.Exit(UsageError.exit_code) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -91,10 +92,13 @@ class Commands(click.Group):
             text, code, cause = str(error), error.exit_code, error.__cause__
         except click.UsageError as error:
             command = error.ctx.info_name if error.ctx else None
+            named = [option.name for option in error.ctx.command.params] if error.ctx else []
             text, code = error.format_message(), UsageError.exit_code
             if isinstance(error, click.NoSuchOption):
                 if instead := read_toml(OLD).get(command or "", {}).get(error.option_name):
                     text = f"the option '{error.option_name}' is gone; {instead}"
+                elif not error.possibilities and "set" in named:
+                    text = f"{text.rstrip('.')}; a setting is given by --set {error.option_name.strip('-')}=VALUE"
             elif error.ctx:
                 text = f"{text.rstrip('.')}; see `{error.ctx.command_path} --help`"
         except KeyboardInterrupt:

@@ -54,7 +54,7 @@ def start_cells(arguments: RunArguments) -> int:
     schedule = schedule_cells(cells, options)
     if len(cells) > 1 and not arguments.quiet and (waiting := sum(not share.done for share in schedule.shares)):
         about = f"{counted(waiting, 'run')}, about {say_duration(schedule, options)}"
-        message(f"{about} on a machine with nothing else to do ({_say_trust(cells)})")
+        message(f"{about} on an idle machine; {_say_trust(cells)}")
     return run_cells(cells, options, schedule)
 
 
@@ -131,8 +131,8 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     core_seconds = sum(share.core_seconds for share in schedule.shares)
     click.echo()
     message(
-        f"Estimates, {_say_trust(cells)}: {say_duration(schedule, options)} ({duration(core_seconds)} of one core), "
-        f"{size(forecast.memory)} of memory, {size(forecast.disk)} of disk for the replay.",
+        f"About {say_duration(schedule, options)} ({duration(core_seconds)} of one core), {size(forecast.memory)} of "
+        f"memory, {size(forecast.disk)} of disk for the replay; {_say_trust(cells)}.",
         err=False,
     )
     click.echo("Nothing was run or written.")
@@ -141,7 +141,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
 def _say_trust(cells: Sequence[Cell]) -> str:
     """How far the estimates of cells can be trusted."""
     if unknown := never_timed(cells):
-        return f"rough, as no step was timed of {', '.join(unknown)} (HalfCheetah's is taken)"
+        return f"rough: a step of {', '.join(unknown)} counts as one of HalfCheetah"
     return "right within a factor of two or so"
 
 

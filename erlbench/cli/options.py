@@ -33,16 +33,24 @@ class OptionsCommand(click.Command):
             args = [re.sub(f"^{flag}=-", f"{flag}= -", word) for word in args]
         if HELP_ALL in self.params and HELP_ALL.opts[0] in args:
             ctx.meta[ALL], args = True, ["--help"]
-        return super().parse_args(ctx, args)
+        written, flags = [*args], {option.flag for option in self.options.values()}  # click removes what it has read
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption:
+            if word := next((word for word in written if f"-{word}" in flags), ""):
+                raise click.NoSuchOption(word, possibilities=[f"-{word}"], ctx=ctx) from None
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         title, shows_all = "Options", HELP_ALL not in self.params or ctx.meta.get(ALL, False)
         for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
             declared = self.options.get(parameter.name or "")
+            if declared and declared.positional:  # the usage line has it
+                continue
             if declared and shows_all:
                 title = declared.section or title
-            record = parameter.get_help_record(ctx)  # none of an argument
+            record = parameter.get_help_record(ctx)
             if record and (shows_all or not declared or declared.basic):
                 sections.setdefault(title, []).append(record)
         if shows_all and (keys := [option for option in self.options.values() if option.file_only]):

@@ -138,8 +138,8 @@ def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
     if planned <= warmup:
         yield (
             NEVER_TRAINS,
-            f"it never trains, for all of its {planned:,.0f} steps are warm-up (start_timesteps {warmup:,}); give "
-            f"--total-timesteps above {warmup:,}, or a smaller one: --set start_timesteps={_round_up(planned / 10)}",
+            f"it never trains, for all of its {planned:,.0f} steps are warm-up; give "
+            f"--total-timesteps above {warmup:,}, or less warm-up: --set start_timesteps={_round_up(planned / 10)}",
         )
     elif cell.total_generations is None and planned - warmup < 2 * generation:
         names = [name for name in algorithm.generation_settings if hasattr(cell.settings, name)]

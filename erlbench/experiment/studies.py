@@ -106,7 +106,7 @@ def _join(first: Study | None, second: Study, warn: Callable[[str], None]) -> St
         for study in (first, second)
     )
     if ours.sha256 == theirs.sha256:
-        return replace(ours, more_files=(*first.more_files, second.file))
+        return replace(ours, parts=(*(first.parts or (first,)), second))
     warn(
         f"{first.file}: the study '{first.name}' is another one in {second.file}, which is answered instead; report "
         "the folders apart to answer both"
@@ -167,10 +167,10 @@ def _read_study(reader: TomlFile, name: str, raw: Table, shared: Values) -> Stud
     where: Keys = ("studies", name)
     with reader.at(where):
         check_name(name, "a study's name")  # as a profile's name, it is a folder's
-    for key in ("entries", "compare"):
+    for key, example in (("entries", '[{ algo = "cem" }]'), ("compare", '[{ first = "td3", second = "cem" }]')):
         tables = raw.get(key, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            reader.fail(f"'{key}' must be a list of tables", (*where, key))
+            reader.fail(f"'{key}' must be a list of tables, such as {example}", (*where, key))
     if not raw.get("entries"):
         reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
     entries = tuple(_read_entry(reader, table, (*where, "entries", i)) for i, table in enumerate(raw["entries"]))

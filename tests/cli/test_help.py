@@ -22,7 +22,9 @@ def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
 MISTAKES = """
 runn                            | 'runn'; did you mean 'run'?
 run --algoo td3                 | '--algo'
---algo td3 run                  | '--algo'
+--algo td3 run                  | `erlbench COMMAND --algo`
+run -algo td3                   | '-algo'. Did you mean '--algo'
+run --algo cem --population 3   | --set population=VALUE
 tune --algo cem --env Hopper-v5 | '--search'
 show                            | 'RUN...'
 """
@@ -31,6 +33,13 @@ show                            | 'RUN...'
 @pytest.mark.parametrize(("words", "named"), cells(MISTAKES))
 def test_a_mistake_in_a_command_line_is_one_line(words, named):
     refuse(named, *words.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_help_fits_a_terminal_and_lists_options_alone(command):
+    lines = succeed(command, "--help").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines[lines.index("Options:") + 1 :] if line[:2] == "  " and line[2] not in " -"]
 
 
 def test_help_imports_nothing_heavy():
