@@ -11,6 +11,7 @@ from erlbench.records.run import scores_in_words
 from erlbench.reporting.cells import STD
 from erlbench.reporting.documents import Column, Table, build_table
 from erlbench.reporting.formats import NONE, list_first, steps
+from erlbench.reporting.options import PaperStyle, select_items
 from erlbench.reporting.page_cells import PageCells
 from erlbench.reporting.pairs import SIMILAR
 from erlbench.reporting.runs import run_tables
@@ -123,19 +124,23 @@ def change_between(runs: Runs, others: Runs) -> str:
 NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
 
 
-def list_caveats(page: PageCells) -> list[str]:
-    """A sentence each for several budgets, unlike numbers of simulator steps, and unlike networks."""
-    budgets = group_items((group.limit, group.env) for group in page.groups)
+def list_caveats(page: PageCells, style: PaperStyle) -> list[str]:
+    """A sentence each for several budgets, unlike simulator steps, unlike networks of what `style` shows."""
+    labels = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
+    shown = select_items(labels, style.algorithms, str)
+    groups = select_items(page.groups, style.environments, lambda group: group.env)
+    budgets = group_items((group.limit, style.label(group.env)) for group in groups)
     listed = "; ".join(f"{limit} ({', '.join(envs)})" for limit, envs in budgets.items())
     lines = [f"Budgets: {listed}."] if len(budgets) > 1 else []
-    for group in page.groups:
-        used = {cell.name: cell.learning_timesteps for cell in group.cells if cell.done}
+    for group in groups:
+        cells = select_items((cell for cell in group.cells if cell.done), shown, lambda cell: cell.name)
+        used = {labels[cell.name]: cell.learning_timesteps for cell in cells}
         if used and max(used.values()) > SIMILAR * min(used.values()):
             listed = _listed({name: steps(value) for name, value in used.items()})
-            lines.append(f"Simulator steps used on {group.env}: {listed}.")
-    names, aspects = compare_algorithms(map(run_tables, page.runs))
+            lines.append(f"Simulator steps used on {style.label(group.env)}: {listed}.")
+    names, aspects = compare_algorithms(run_tables(run) for run in page.runs if run.name in shown)
     if NETWORKS in aspects:
-        lines.append(f"Hidden layers: {_listed(dict(zip(names, aspects[NETWORKS])))}.")
+        lines.append(f"Hidden layers: {_listed(dict(zip(map(style.label, names), aspects[NETWORKS])))}.")
     return lines
 
 

@@ -290,7 +290,7 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
         panels=panels,
         paper=[*panels],
         data=pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable"),
-        caption=[words, *list_caveats(page)],
+        caption=[words, *list_caveats(page, style)],
     )
 
 

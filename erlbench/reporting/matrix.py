@@ -81,7 +81,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
-    remarks += [f"{page.score_words}; {page.budget}.", *list_caveats(page)]
+    remarks += [f"{page.score_words}; {page.budget}.", *list_caveats(page, style)]
     tests = max((pair.tests for pair in list_rows(pairs)), default=0)
     remarks.append(
         "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "

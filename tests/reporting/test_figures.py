@@ -125,12 +125,14 @@ def grid_of(folder, **look):
 
 def test_the_grid_has_the_style_of_the_file_and_of_matplotlibrc(tmp_path):
     for env in ("Foo-v5", "Bar-v5", "Baz-v5"):
-        make_cells(tmp_path / "runs", env, {"cem": [2], "sac": [2], "td3": [2]})
+        make_cells(tmp_path / "runs", env, {"cem": [2], "sac": [2]}, steps=[0, 2000, 3000], total=2000)
+        make_cells(tmp_path / "runs", env, {"td3": [2]})
     labels, colours = {"td3": "TD3", "Foo-v5": "Foo"}, {"td3": "#123456"}
     runs = tmp_path / "runs"
     grid = grid_of(runs, algorithms=("td3", "cem"), environments=("Foo-v5",), labels=labels, colours=colours)
     assert [panel["title"] for panel in grid.panels.values()] == ["Foo"]
     assert [*zip(grid.data.label, grid.data.colour, strict=True)] == [("TD3", "#123456"), ("cem", "")]
+    assert "Simulator steps used on Foo: TD3 2k, cem 3k." in grid.caption
     with mpl.rc_context({"figure.figsize": (4.0, 1.0), "text.usetex": True}):  # no LaTeX is started
         draw(grid_of(runs), tmp_path / "grid", ["svg"])
     svg = read(tmp_path / "grid.svg")
