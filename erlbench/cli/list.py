@@ -6,6 +6,7 @@ Of a study, how many of its runs are done, and what those that are missing cost.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -238,7 +239,12 @@ def _print_studies(studies: Mapping[str, Study]) -> None:
 
 def _print_study(study: Study) -> None:
     """One study as its file has it, and the runs of each budget that are missing, with their price."""
-    click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}")
+    text = re.sub(
+        r"\[\s+([\d,\s]+),\s+\]",
+        lambda seeds: f"[{' '.join(seeds[1].split())}]",
+        study_text(study.name, study.as_table),
+    )
+    click.echo(f"\n{text}\nSHA-256 {study.sha256}")
     rows, remarks = [], dict[str, None]()
     for name, profile in study.profiles.items():
         missing, total = _find_missing(study, name)

@@ -76,7 +76,7 @@ def command(options: VerifyOptions) -> None:
                 if options.verbose or names != "-":
                     _print_checks(str(path), checks[path])
             differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
-            click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
+            click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full (-v: why)")
     differs = any(check.outcome == DIFFERS for of_run in checks.values() for check in of_run)
     click.get_current_context().exit(int(differs))
 
