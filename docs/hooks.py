@@ -30,7 +30,7 @@ PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGEL
 ALGORITHMS = DOCS / "algorithms" / "index.md"  # made by `algorithm_rows`; in the repository the folder stands for it
 VERDICTS = ROOT / "results" / "reference" / "verdict.json"
 GENERATED = re.compile(
-    r"^<!-- (settings|scores|columns|table|options|environments|verdicts|renamed)(?:: (\S+))? -->$", re.MULTILINE
+    r"^<!-- (settings|scores|columns|table|matrix|options|environments|verdicts|renamed)(?:: (\S+))? -->$", re.MULTILINE
 )
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 Rows = Iterable[tuple[str, ...]]
@@ -71,7 +71,7 @@ def generate_table(kind: str, name: str) -> str:
     """The table that a comment `<!-- KIND: NAME -->` stands for, as Markdown; an error for no such name."""
     tables = {
         "settings": _settings, "scores": _scores, "columns": _columns, "table": _file, "options": _options,
-        "environments": _environments, "verdicts": _verdicts, "renamed": _renamed,
+        "environments": _environments, "matrix": _matrix, "verdicts": _verdicts, "renamed": _renamed,
     }  # fmt: skip
     return markdown_table(tables[kind](name))
 
@@ -123,12 +123,22 @@ def _file(name: str) -> Rows:
         return [tuple(row) for row in csv.reader(file)]
 
 
+def _matrix(name: str) -> Rows:
+    """The filled cells of each row in one, the highest score first: few are, and the table is too wide for a page."""
+    header, *rows = _file(name)
+    yield *header[:2], "scores"
+    for task, steps, *cells in rows:
+        filled = [(cell, algo) for algo, cell in zip(header[2:], cells, strict=True) if cell]
+        filled.sort(key=lambda pair: -float(re.search(r"-?[\d,.]+", pair[0])[0].replace(",", "")))
+        yield task, steps, "; ".join(f"{algo} {cell}" for cell, algo in filled)
+
+
 def _options(command: str) -> Rows:
     yield "option", "what"
     for parameter in cli.get_command(Context(cli), command).params:
         help_text = getattr(parameter, "help", None)
         if help_text and not getattr(parameter, "hidden", False):
-            metavar = f" {parameter.metavar}" if parameter.metavar else ""
+            metavar = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar}"
             name = html.escape(parameter.opts[0] + metavar).replace("|", "&#124;")  # a code span keeps a backslash
             yield f"<code>{name}</code>", help_text.replace("|", r"\|")
 
