@@ -143,10 +143,15 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
     if name not in table:
         process.name_module(module)
     try:
-        value = getattr(importlib.import_module(module), attribute)
+        found = importlib.import_module(module)
+        value = getattr(found, attribute)
     except (Exception, SystemExit) as error:  # a script may end its program
-        place = "" if where == name else f" ({where})"
-        raise UsageError(f"{what} '{name}' cannot be imported{place}: {said_by(error)}") from error
+        place, hint = "" if where == name else f" ({where})", ""
+        if isinstance(error, AttributeError) and error.name == attribute:
+            hint = nearest(attribute, vars(found))
+        elif isinstance(error, ModuleNotFoundError) and error.name == module:
+            hint = "; a module is typed without .py, from its folder or with PYTHONPATH"
+        raise UsageError(f"{what} '{name}' cannot be imported{place}: {said_by(error)}{hint}") from error
     if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")

@@ -71,6 +71,8 @@ def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path):
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert done.returncode == 2
     assert "No module named 'mine'; start from its folder, or set PYTHONPATH" in done.stderr
+    (tmp_path / "mine.py").write_text("")
+    assert "typed without .py" in run(tmp_path, "--env", "mine.py:Mine-v0").stderr
     (tmp_path / "mine.py").write_text("import not_here\n")
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert "No module named 'not_here'" in done.stderr

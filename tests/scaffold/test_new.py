@@ -87,6 +87,8 @@ my-search | file/package | file/package cannot be written
 """
 NO_ALGORITHMS = """
 nowhere:Thing                            | 'nowhere:Thing' cannot be imported: ModuleNotFoundError
+math.py:pi                               | typed without .py
+fractions:fraction                       | did you mean 'Fraction'
 math:pi                                  | is neither
 erlbench.algorithms.base:Algorithm       | does not define _ask, _tell,
 erlbench.algorithms.search.search:Search | does not define mean_ref,
