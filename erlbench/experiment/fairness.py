@@ -94,14 +94,14 @@ def _describe(config: Config) -> dict[str, str]:
     run, settings = config["run"], config.get("settings", {})
     algo = str(run.get("algo"))
     aspects = {aspect: _join_settings(settings, names) for aspect, names in GROUPS.items()}
-    aspects |= dict.fromkeys(("updates per step", "warm-up steps", "measuring steps per step"), NONE)
+    aspects |= dict.fromkeys(("updates per step", "warm-up steps", "steps that only measure, per step"), NONE)
     if facts := read_facts().get(algo):
         rates = (f"{network} {facts[network]:g}" for network in ("critic", "actor") if facts[network])
         aspects["updates per step"] = ", ".join(rates) or NONE
         warm_up = {**facts["settings"][""], **settings}.get("start_timesteps") if facts["warm_up"] else 0
         with suppress(TypeError, ValueError):  # of a damaged configuration
             aspects["warm-up steps"] = f"{int(warm_up or 0):,}"
-        aspects["measuring steps per step"] = f"{facts['measured']:g}"
+        aspects["steps that only measure, per step"] = f"{facts['measured']:g}"
     frequency, episodes, final = (run.get(name, "?") for name in EVALUATION)
     aspects["evaluation"] = f"every {frequency} steps, {episodes} episodes, final {final}"
     tuned_by = (row["by"] for row in read_budgets() if row["algorithm"] == algo and row["settings"] in ALL)

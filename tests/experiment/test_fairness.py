@@ -25,7 +25,7 @@ def test_the_sheet_has_what_differs_between_td3_and_cem_rl():
     assert found["hidden layers"] == ("256-256", "400-300", "400-300")
     assert found["minibatch"] == ("256", "100", "256")
     assert found["warm-up steps"] == ("25,000", "10,000", "10,000")
-    assert found["measuring steps per step"] == ("0", "0", "5")
+    assert found["steps that only measure, per step"] == ("0", "0", "5")
     assert found["updates per step"] == ("critic 1, actor 0.5", "critic 1, actor 5", "critic 1, actor 5")
     assert found.keys().isdisjoint(("overridden", "discount", "evaluation"))
 
