@@ -80,7 +80,7 @@ def command(options: ConvertOptions) -> None:
     else:
         out = options.out or Path("results")
         if not options.origin.strip():
-            raise UsageError("give --origin WORDS: whose data they are; reports show it")
+            raise UsageError("give --origin WORDS, who made the runs; reports show it")
         runs = import_runs(options.paths, out, source=options.from_, **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
