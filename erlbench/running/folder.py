@@ -6,8 +6,8 @@ highest number counts, and a driver that wants the folder creates the next one. 
 numbers never go back, so a process that read the folder long ago cannot create one that counts.
 
 The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
-process is gone or it is a copy with another inode (seen only on the holder's machine), or when its time has not moved
-for `PATIENCE` seconds. The times are the file system's, so the clocks of the machines need not agree.
+process is gone, or when its time has not moved for `PATIENCE` seconds. On the holder's machine the process counts, not
+the time, but for a copy of the file. The times are the file system's, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
@@ -250,8 +250,10 @@ def _living(folder: Path, number: int, now: float) -> str:
     name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
     identity = _identity()
     if all(owner.get(key) == identity[key] for key in ("host", "boot", "namespace")):
-        is_copy = owner.get("inode", file.st_ino) != file.st_ino
-        return name if not is_copy and _started(owner.get("pid")) == owner.get("started") else ""
+        if _started(owner.get("pid")) != owner.get("started"):
+            return ""
+        if owner.get("inode", file.st_ino) == file.st_ino:  # else a copy, or on a file system without lasting ones
+            return name
     return name if now - file.st_mtime < PATIENCE else ""
 
 
