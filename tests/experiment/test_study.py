@@ -76,6 +76,8 @@ def test_a_claimed_difference_that_is_no_amount_is_refused(tmp_path, value):
         load(tmp_path, 'less-by = "75 %"', f"more-by = {value}")
 
 
+PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", less-by = "75 %" }'
+TWICE = (PAIR, f"{PAIR},; {PAIR}", "line 14: 'compare' has this pair twice")
 MISTAKES = """
 total_timesteps = 30_000 | total_timestep = 30_000     | line 7: unknown key 'total_timestep' in [studies.wall-clock]
 [studies.wall-clock]     | [studies.'../wall-clock']   | line 1: a study's name '../wall-clock'
@@ -88,11 +90,10 @@ less-by = "75 %"         | more-by = 3, less-by = "75 %" | line 13: a pair has '
 "minutes"                | "curve", from = 9000, to = 8000 | line 13: 'from' must be below 'to'
 "minutes"                | "curve", from = 9000, to = 18_000 | line 13: the curve of 'aes-rl@fixed-ratio' may end
 "minutes"                | "minutes", envs = ["HalfCheetah-v5"] | line 13: 'aes-rl@fixed-ratio' and 'cem-rl' do
-75 %" },                 | 75 %" },; { first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes" }, | line 14
 """
 
 
-@pytest.mark.parametrize(("old", "new", "message"), cells(MISTAKES))
+@pytest.mark.parametrize(("old", "new", "message"), [*cells(MISTAKES), TWICE])
 def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
     with pytest.raises(UsageError, match=re.escape(f"studies.toml, {message}")):
         load(tmp_path, old, new.replace("; ", "\n"))
