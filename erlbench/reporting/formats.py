@@ -106,6 +106,12 @@ def slug(name: str) -> str:
     return re.sub(r"(?:[^\w.-]|_)+", "_", name)
 
 
+def slugs(names: Sequence[str]) -> list[str]:
+    """The `slug` of each name, with its place where others have the same."""
+    texts = [*map(slug, names)]
+    return [text if texts.count(text) == 1 else slug(f"{text}_{i}") for i, text in enumerate(texts)]
+
+
 def list_first(lines: Sequence[str], most: int = 5, more: str = "more") -> list[str]:
     """The first lines, and the number of the others."""
     return [*lines[:most], *([f"{len(lines) - most} {more}"] if len(lines) > most else [])]

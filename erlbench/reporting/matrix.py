@@ -12,7 +12,7 @@ import pandas as pd
 from erlbench.reporting.agreement import list_caveats
 from erlbench.reporting.cells import STD, list_rows, sample_words
 from erlbench.reporting.documents import BOLD, Column, Record, Table, build_table
-from erlbench.reporting.formats import NONE, number, plus_minus, seeds_and_runs, slug, steps, with_interval
+from erlbench.reporting.formats import NONE, number, plus_minus, seeds_and_runs, slugs, steps, with_interval
 from erlbench.reporting.options import ALGORITHMS, PaperStyle, select_items
 from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, cell_rows, find_cell
 from erlbench.reporting.pairs import compare_pairs
@@ -58,8 +58,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     title = "Algorithm"
     if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(cells) >= len(groups))):
         title, cells = "Environment", cells.T
-    slugs = [slug(text) for text in map(str, cells)]
-    keys = [key if slugs.count(key) == 1 else f"{key}_{i}" for i, key in enumerate(slugs)]
+    keys = slugs([*map(str, cells)])
     rows = [
         {
             title.lower(): label,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from erlbench.records.run import TRAINING
 from erlbench.reporting.cells import GROUP, list_rows, seed_means, single_run_std, values_by_seed
-from erlbench.reporting.formats import list_first, slug, steps
+from erlbench.reporting.formats import list_first, slugs, steps
 from erlbench.reporting.published import read_published
 from erlbench.reporting.score import (
     AUTO,
@@ -210,7 +210,8 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
         {head.group: f"{head.env}, {_shorten_limit(head, heads)}" if several else head.env for head in heads}
     )
     cells["limit"] = cells.group.map({head.group: describe_limit(head, at) for head in heads})
-    cells["slug"] = cells.group.map({head.group: slug(head.env) if study or at else _slug(head) for head in heads})
+    names = slugs([head.env if study or at else _name_group(head) for head in heads])
+    cells["slug"] = cells.group.map(dict(zip((head.group for head in heads), names)))
     return cells
 
 
@@ -257,10 +258,10 @@ def _shorten_limit(head: Any, heads: Sequence[Any]) -> str:
     return describe_limit(head, budget="" if short in map(steps, others) else short)
 
 
-def _slug(head: Any) -> str:
+def _name_group(head: Any) -> str:
     minutes = f"{head.total_minutes:g}min" if head.total_minutes else ""
     limits = (head.total_timesteps, head.total_generations or "", minutes)
-    return "-".join([slug(head.env), *filter(None, map(str, limits))])
+    return "-".join([head.env, *filter(None, map(str, limits))])
 
 
 def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:

@@ -118,6 +118,14 @@ def test_steps_and_generations_are_budgets_and_other_settings_are_another_cell(t
     assert len({group.slug for group in groups}) == 3
 
 
+def test_environments_whose_names_differ_in_punctuation_alone_have_separate_figures(tmp_path):
+    for env in ("My+env", "My env", "My-env"):
+        make_run(tmp_path, env, "cem", 0, [0, 10])
+    slugs = [group.slug for group in page_of(tmp_path).groups]
+    assert len({*slugs}) == 3
+    assert "My-env-1000" in slugs
+
+
 def entries(algo, **settings):
     return {"entries": (Entry("cem-rl", "cem-rl"), Entry("aes-rl", algo, workers=5, **settings))}
 
