@@ -25,7 +25,7 @@ from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.differences import make_sides_page, read_sides
-from erlbench.reporting.documents import Table
+from erlbench.reporting.documents import OVERVIEW, Table
 from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE, Maker, write_index
@@ -97,7 +97,8 @@ def _select_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
     )
     with_study = [folder for folder in above if (folder / STUDY).is_file() and not (folder / STUDY).is_symlink()]
     studies = known_studies(warn=warn, folders=with_study, joined=True)
-    for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
+    taken = (ALL_RUNS, CHECKLIST, OVERVIEW)
+    for name in [name for name in studies if name in taken or f"{name}-".startswith(f"{REFERENCE}-")]:
         message = f"the study '{name}' has the name of another page of the report; give it another name"
         if not is_of_folder(studies[name]):
             raise UsageError(message)

@@ -41,7 +41,7 @@ def test_a_tilde_that_no_shell_expanded_is_the_home_folder(built, tmp_path, monk
 
 def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("all-runs", "reference", "reference-mine"):
+    for name in ("all-runs", "overview", "reference", "reference-mine"):
         (tmp_path / "studies.toml").write_text(
             f'[studies.{name}]\ntitle = "Mine"\nentries = [{{ algo = "td3" }}]\nseeds = 1\n'
             'total_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
