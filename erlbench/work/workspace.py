@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.envs.registry import EnvSpec, build
+from erlbench.errors import TaskError
 from erlbench.work.replay import ROWS, ReplayReader
 from erlbench.work.seeding import Key
 from erlbench.work.store import Store
@@ -58,6 +59,8 @@ class Workspace:
         start, cpu = time.monotonic(), self._cpu()
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
+        if not isinstance(outcome, Outcome):
+            raise TaskError(f"{task.function} returned a {type(outcome).__name__}, not an Outcome")
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
         cpu = self._cpu() - cpu
         return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, cpu)

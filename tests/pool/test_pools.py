@@ -103,6 +103,12 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
     assert not list(pool.store.folder.glob("*.part*"))
 
 
+def test_a_function_that_returns_no_outcome_is_named(pool):
+    pool.submit([task(1, "wrong", {"error": "nothing"})])
+    with pytest.raises(TaskError, match="functions:wrong returned a NoneType"):
+        results(pool, 1)
+
+
 def test_priorities_decide_what_starts_first():
     evaluation, actor = task(2, priority=Priority.EVALUATION), task(3, priority=Priority.ACTOR)
     for processes, order in ((0, [4, 5, 1, 3, 2]), (1, [1, 4, 5, 3, 2])):  # the first one keeps the only worker busy
