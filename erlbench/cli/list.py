@@ -69,6 +69,8 @@ def command(options: ListOptions) -> None:
       erlbench list machine
     """
     if options.what == "machine":
+        if options.words:
+            raise UsageError(f"`erlbench list machine` takes no WORD; leave out '{options.words[0]}'")
         from erlbench.this_machine import examine
 
         findings = [*examine()]

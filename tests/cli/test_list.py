@@ -28,6 +28,7 @@ MISTAKES = """
 envs Hoper-v5@paper          | 'Hopper-v5'
 envs Hopper-v5@papre         | 'paper'
 algorithms                   | algos, envs, studies
+machine core                 | 'core'
 envs tests.faults:Nothing-v0 | Nothing-v0
 """
 
