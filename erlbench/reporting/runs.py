@@ -39,6 +39,7 @@ from erlbench.records.run import (
 from erlbench.records.schema import EvaluationRow, columns_of
 from erlbench.reporting.cells import LEFT_OUT, Warn, count_runs, list_rows
 from erlbench.reporting.documents import Record
+from erlbench.reporting.formats import slug
 from erlbench.reporting.statistics import Array
 from erlbench.work.identity import list_identities
 
@@ -281,7 +282,7 @@ def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
     name = str(run.get("name") or "@".join(str(run[k]) for k in ("algo", "preset") if run.get(k)) or from_path[1])
     seed = run.get("seed")
     seed = from_path[2] if not isinstance(seed, int) else seed
-    if (name, seed) != from_path[1:]:
+    if (slug(name), seed) != (slug(from_path[1]), from_path[2]):  # an import replaces what no folder has
         warn(f"{path}: config.toml has {name[:200]}, seed {seed}: the report uses these, not the folder's name")
     env = str(run.get("env") or from_path[0])
     for what, text in (("environment", env), ("name", name)):

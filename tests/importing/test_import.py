@@ -98,13 +98,13 @@ def test_an_event_file_of_cleanrl_says_its_run(taken):
 
 
 def test_a_csv_has_any_number_of_runs_and_evaluations_of_several_episodes(taken, tmp_path):
-    lines = [f"A-v1,{algo},{seed},{step}" for algo in ("mine", "theirs") for seed in range(2) for step in (0, 500)]
+    lines = [f"A-v1,{algo},{seed},{step}" for algo in ("mine", "their (own)") for seed in range(2) for step in (0, 500)]
     text = "\n".join(f"{line},{number}\n{line},{number + 3}" for number, line in enumerate(lines))
     (tmp_path / "scores.csv").write_text(f"env,algo,seed,step,return\n{text}\n")
     out = taken(tmp_path / "scores.csv")
-    runs = runs_in(out)
+    runs = find_rows([out], pytest.fail)
     assert [(run.name, run.seed) for run in runs] == [
-        ("imported-mine", 0), ("imported-mine", 1), ("imported-theirs", 0), ("imported-theirs", 1)
+        ("imported-mine", 0), ("imported-mine", 1), ("imported-their (own)", 0), ("imported-their (own)", 1)
     ]  # fmt: skip
     assert runs[1].evaluations.return_mean.tolist() == [3.5, 4.5]
     assert erlbench.load_results(runs[1].path).evaluations["returns"].tolist() == [(2.0, 5.0), (3.0, 6.0)]
