@@ -226,7 +226,8 @@ def _read_cells(path: Path, needed: Sequence[str], notes: list[str] | None = Non
     try:
         text, comment = read_content(path).decode("utf-8-sig"), ""
     except UnicodeDecodeError:
-        refuse(path, "it is no text in UTF-8")
+        refuse(path, "it is no text in UTF-8; save it as that")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("#"):
         comment, _, text = text.partition("\n")
     if notes is not None and not text.endswith("\n"):

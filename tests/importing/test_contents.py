@@ -99,6 +99,7 @@ HEAD = "env,algo,seed,step,return\n"
 @pytest.mark.parametrize("text", [
     "\ufeffEnv; Algo;SEED;Step;Return;Note\r\nA-v1;x;0;1000;1,5;hé, ho\r\n\r\nA-v1;x;0;2000;-1,5e1;\r\n",
     "env;algo;seed;step;return\nA-v1;x;0;1000,0;1,5\nA-v1;x;0,0;2000;-15,0\n",
+    "env,algo,seed,step,return\rA-v1,x,0,1000,1.5\rA-v1,x,0,2000,-15\r",
     '"env", "algo", "seed", "step", "return"\n"A-v1", "x", "0", "1000", "1.5"\n"A-v1", "x", "0", "2000", "-15"\n',
     "STEP,Other,Return,seed,algo,env\n1000,step,1.5,0,x,A-v1\n2000,,-15,0,x,A-v1\n",
 ])  # fmt: skip
