@@ -96,6 +96,6 @@ def choose_target(options: Direction) -> str:
     if options.from_ and target:
         raise UsageError("give --from or --to, not both; convert in two steps, with a folder of results between them")
     holds_runs = (path for path in options.paths if is_bundle(path) or (path.is_dir() and run_folders(path)))
-    if not target and (path := next(holds_runs, None)):
+    if not (target or options.from_) and (path := next(holds_runs, None)):
         raise UsageError(f"{path} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
     return target

@@ -20,6 +20,7 @@ x.zip --out mine | --to
 mine --from sb3 --out y.zip | not both
 mine --to wandb | tensorboard
 logs --from sb3 | --origin
+x.zip --from sb3 --origin me | nothing that can be imported
 logs --origin a\x01b | --origin
 gone --origin me | gone
 """
