@@ -325,6 +325,10 @@ def search_alone(search: type[Search[Any, Any]]) -> type[SearchAlone[Any]]:
     kind = search.settings_type
     bases = tuple(base for base in (PolicySettings, FitnessSettings) if not issubclass(kind, base))
     if bases:
-        kind = dataclasses.make_dataclass(kind.__name__, (), bases=(kind, *bases), frozen=True, kw_only=True)
+        try:
+            kind = dataclasses.make_dataclass(kind.__name__, (), bases=(kind, *bases), frozen=True, kw_only=True)
+        except TypeError as error:
+            advice = "declare them by @dataclass(frozen=True, kw_only=True)"
+            raise UsageError(f"settings of search '{search.__name__}': {error}; {advice}") from error
     members = {"__doc__": search.__doc__, "settings_type": kind, "search_type": search}
     return type(search.__name__, (SearchAlone,), members)

@@ -111,13 +111,13 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
         return search_alone(complete("search", name, plugin))
     if isinstance(plugin, type) and issubclass(plugin, Algorithm):
         return complete("algorithm", name, plugin)
-    if callable(plugin):
+    if callable(plugin) and hasattr(plugin, "__name__"):
         from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
 
         return algorithm_of(plugin)
     raise UsageError(
-        f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
-        "with ask and tell"
+        f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor a class or "
+        "function that makes an object with ask and tell"
     )
 
 
@@ -138,8 +138,8 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
         return where
     module, _, attribute = where.partition(":")
     if not attribute:
-        hint = nearest(name, table) or f"; there are {', '.join(table)}"
-        raise UsageError(f"unknown {what} '{name}'{hint}, or MODULE:NAME of a plug-in")
+        hint = nearest(name, table) or f"; give {', '.join([*table, 'MODULE:NAME of a plug-in'])}"
+        raise UsageError(f"unknown {what} '{name}'{hint}")
     if name not in table:
         process.name_module(module)
     try:

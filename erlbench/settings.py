@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from erlbench.errors import UsageError, check_known, nearest
+from erlbench.errors import ErlbenchError, UsageError, check_known, nearest, text_of
 from erlbench.files import Table, Values
 from erlbench.records.older import unknown_setting
 
@@ -109,8 +109,10 @@ def resolve(
         values[name] = check_value(value, kind, f"setting '{name}'{of}", limits)
     try:
         return settings_type(**values)
-    except ValueError as error:  # what a settings class checks across its fields
-        raise UsageError(f"settings of {owner or settings_type.__name__}: {error}") from error
+    except ErlbenchError:
+        raise
+    except Exception as error:  # what a settings class checks across its fields
+        raise UsageError(f"settings of {owner or settings_type.__name__}: {text_of(error)}") from error
 
 
 def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) -> Any:

@@ -71,6 +71,15 @@ def test_a_value_that_does_not_fit_a_setting_is_named(name, value, message):
     assert caught.value.exit_code == 2
 
 
+def test_whatever_a_settings_class_raises_is_named():
+    class Picky(Settings):
+        def __post_init__(self):
+            raise RuntimeError("tau is too small")
+
+    with pytest.raises(UsageError, match="settings of mine: tau is too small"):
+        resolve(Picky, "Hopper-v5", owner="mine")
+
+
 def test_later_layers_win():
     assert resolve(Settings, "Humanoid-v5").tau == 0.01
     assert resolve(Settings, "Humanoid-v5", {"tau": 0.5}).tau == 0.5

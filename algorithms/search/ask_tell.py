@@ -46,7 +46,10 @@ class AskTellObject:
 
     def ask(self) -> Sequence[np.ndarray]:
         self._asked = self._thing.ask()
-        return [np.array(candidate, np.float64) for candidate in self._asked]
+        try:
+            return [np.array(candidate, np.float64) for candidate in self._asked]
+        except (TypeError, ValueError) as error:
+            raise CellError(f"ask() gave no vectors of numbers: {error}") from error
 
     def tell(self, values: np.ndarray) -> None:
         self._thing.tell(*((self._asked, values) if self._both else (values,)))

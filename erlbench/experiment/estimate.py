@@ -109,7 +109,7 @@ def update_size(settings: Any, problem: Problem) -> int:
 
 def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[str, str]]:
     """The kind of each doubt and a line on it, of each cell without its seed."""
-    kinds = {(cell.name, cell.env, cell.settings, cell.total_timesteps, cell.eval_freq): cell for cell in cells}
+    kinds = {(cell.name, cell.env, repr(cell.settings), cell.total_timesteps, cell.eval_freq): cell for cell in cells}
     for cell in kinds.values():
         where = f"{cell.name} on {cell.env}"
         try:

@@ -163,7 +163,12 @@ def test_an_object_that_differs_after_the_replay_is_refused_in_one_line(fake):
 
 @pytest.mark.parametrize(
     ("asked", "message"),
-    [(np.zeros((3, 2)), r"shapes \[\(2,\)\]; each must have"), (np.zeros(0), r"shapes \[\]"), (None, "not finite")],
+    [
+        (np.zeros((3, 2)), r"shapes \[\(2,\)\]; each must have"),
+        (np.zeros(0), r"shapes \[\]"),
+        (7, "no vectors"),
+        (None, "not finite"),
+    ],
 )
 def test_candidates_that_fit_no_policy_are_refused(fake, asked, message):
     class Odd(Noisy):

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from erlbench.algorithms import registry
@@ -72,3 +75,10 @@ def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
     assert cell.eval_freq == frequency
     (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words, "--eval-freq", "1000")
     assert cell.eval_freq == 1000
+
+
+def test_settings_of_others_may_be_values_that_change():
+    """A dataclass that is not frozen has no hash."""
+    (cell,) = cells("--algo", "cem", "--env", ENV, "--total-timesteps", "100")
+    loose = replace(cell, settings=SimpleNamespace(**vars(cell.settings)))
+    assert [*find_doubts([loose, loose], problem)] == [*find_doubts([cell], problem)] != []

@@ -90,6 +90,8 @@ nowhere:Thing                            | 'nowhere:Thing' cannot be imported: M
 math.py:pi                               | typed without .py
 fractions:fraction                       | did you mean 'Fraction'
 math:pi                                  | is neither
+erlbench.cli.run:command                  | is neither
+math:                                    | give MODULE:NAME
 erlbench.algorithms.base:Algorithm       | does not define _ask, _tell,
 erlbench.algorithms.search.search:Search | does not define mean_ref,
 """

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from erlbench.algorithms.ars import ARS, ARSSettings
 from erlbench.algorithms.ga import GA, GASettings
+from erlbench.algorithms.hybrid import search_alone
 from erlbench.algorithms.pgpe import PGPE, PGPESettings
 from erlbench.algorithms.search.cem import CEMSearch, CEMSearchSettings
 from erlbench.algorithms.search.none import NoSearch, NoSearchSettings
@@ -95,6 +97,15 @@ def test_ga_s_elite_plays_also_with_vectors_from_outside(make):
 def test_a_search_without_a_population_is_refused():
     with pytest.raises(UsageError, match="NoSearch has neither"):
         NoSearch.population_of(object())
+
+
+def test_settings_that_cannot_get_those_of_a_search_alone_are_named():
+    @dataclass(frozen=True)
+    class Positional:
+        population: int
+
+    with pytest.raises(UsageError, match=r"search 'Mine': .*kw_only"):
+        search_alone(type("Mine", (CEMSearch,), {"settings_type": Positional}))
 
 
 def test_ties_share_their_utilities():
