@@ -31,8 +31,9 @@ class NumpyPolicy:
 
     def __init__(self, spec: PolicySpec, parameters: np.ndarray) -> None:
         """`parameters`: float32 `(spec.size,)`, not copied."""
-        if parameters.shape != (spec.size,):
-            raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
+        if parameters.shape != (spec.size,) or parameters.dtype != np.float32:
+            wrong = f"{parameters.shape} of {parameters.dtype}"
+            raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters of float32, not {wrong}")
         self.spec = spec
         self.parameters = parameters
         self._random: np.random.Generator | None = None

@@ -94,6 +94,8 @@ def test_actions_are_scaled_to_their_interval(row):
     np.testing.assert_allclose([policy.act(np.array([x])) for x in inputs], expected, atol=1e-6)
     centred = NumpyPolicy(PolicySpec((1, 1), "tanh", (-2.0,), (2.0,)), np.array([0, 50], np.float32))
     np.testing.assert_allclose(centred.act(np.zeros(1)), [2])
+    with pytest.raises(ValueError, match=r"2 parameters of float32, not .* of float64"):
+        NumpyPolicy(spec, np.ones(2))
 
 
 def test_bins_are_equally_spaced_and_the_largest_logit_chooses():
