@@ -26,7 +26,7 @@ import tomli_w
 from erlbench.errors import UsageError, warn
 from erlbench.files import Unusable, new_file, read_bytes, read_json, read_toml, readable, reason, table_in
 from erlbench.records import run as records
-from erlbench.records.run import ASIDE, CONFIG, EVENTS, META, POLICIES, STATUS
+from erlbench.records.run import ASIDE, CONFIG, EVENTS, KIND, META, POLICIES, STATUS
 
 Hide = Callable[[str], str]
 
@@ -180,6 +180,9 @@ def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
             hidden = _redact_value(tables, hide)
             if name == CONFIG and "run" in tables:  # environment, algorithm and run keep their names
                 hidden["run"] = tables["run"]
+            if name == CONFIG and (sources := table_in(table_in(hidden, KIND), "sources")):
+                # Event files of TensorBoard have the host in their names.
+                hidden[KIND]["sources"] = {hide(file): checksum for file, checksum in sources.items()}
             text = tomli_w.dumps(hidden) if name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
             sent[name] = data if hidden == tables else text.encode()
     if CONFIG in sent and META in sent:

@@ -35,7 +35,9 @@ def study(folder, home):
     """A run with checksums; home folder, user and host stand wherever they may in its files."""
     run = make_run(folder, "Foo-v5", "cem", 0, [0, 10, 20])
     config = erlbench.files.read_toml(run / "config.toml")
-    (run / "config.toml").write_text(tomli_w.dumps({**config, "env_settings": {"xml_file": f"{home}/robots/ant.xml"}}))
+    config |= {"env_settings": {"xml_file": f"{home}/robots/ant.xml"}}
+    config |= {"imported": {"sources": {"events.out.tfevents.1.bigbox.2": "0"}}}
+    (run / "config.toml").write_text(tomli_w.dumps(config))
     start = {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
     more = {"command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}}
     edit_json(run / "meta.json", lambda meta: meta["starts"][0].update(start), **more)
