@@ -272,7 +272,10 @@ def try_module(module: Any, twin: Any, observations: int, outputs: int) -> None:
         for network in (module.eval(), module, twin.eval()):
             if hasattr(network, "reset"):
                 network.reset()
-            begins.append(network(torch.linspace(-1.0, 1.0, observations)[None]).nan_to_num())
+            output = network(torch.linspace(-1.0, 1.0, observations)[None])
+            if not isinstance(output, torch.Tensor):
+                raise ValueError(f"its output is a {type(output).__name__}, not a tensor")
+            begins.append(output.nan_to_num())
     first, *others = begins
     if first.shape != (1, outputs):
         raise ValueError(f"its outputs are {tuple(first.shape)}, not {(1, outputs)}")

@@ -314,6 +314,8 @@ class Wide(torch.nn.Linear):
 class Counts(torch.nn.Linear):
     seen = 0
     def forward(self, x): self.seen += 1; return self.seen * super().forward(x)
+class Pair(torch.nn.Linear):
+    def forward(self, x): return super().forward(x), x
 class Ends(torch.nn.Linear):
     def forward(self, x): raise SystemExit(0)
 class Buffer(torch.nn.Linear):
@@ -333,6 +335,7 @@ class Trains(torch.nn.Linear):
         ("Draws", "random"),
         ("Wide", r"\(1, 2\)"),
         ("Counts", "reset"),
+        ("Pair", "a tuple, not a tensor"),
         ("Ends", "SystemExit"),
         ("Buffer", "random"),
         ("Trains", "random"),
