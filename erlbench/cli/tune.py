@@ -70,6 +70,8 @@ def command(options: TuneOptions) -> None:
 
     name = options.algo[0].partition("@")[0]
     space = parse_space(options.search, registry.find(name).settings_type, name)
+    if twice := [key for key in options.set if key.rpartition(".")[2] in space]:
+        raise UsageError(f"--set {twice[0]} is searched, too; leave it or --search out")
     given = {
         **{key: getattr(options, key) for key in ("algo", "env", "set", "env_set", "total_timesteps", "processes")},
         "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",

@@ -103,6 +103,7 @@ def test_a_damaged_database_and_what_cannot_be_tuned_is_named(tmp_path):
         (("--env", "function:rastrigin"), "--env: one is tuned at a time, not function:sphere, function:rastrigin"),
         (("--algo", "cma-es,pgpe"), "--algo: one is tuned at a time, not cem, cma-es, pgpe"),
         (("--total-timesteps", "a"), "--total"),
+        (("--set", "cem.population=5"), "--set cem.population"),
     ):
         refuse(named, *TUNE, tmp_path / "other", *words, *more)
 
