@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
@@ -24,6 +26,11 @@ def edit_json(path: Path, change: Callable[[Any], object] = lambda values: None,
     values = read_json(path)
     change(values)
     path.write_text(json.dumps(values | more, indent=2) + "\n")
+
+
+def edit_rows(path: Path, **columns: Any) -> None:
+    """Set columns of a CSV file, each to one value or to a list of values."""
+    pd.read_csv(path, dtype=str, keep_default_na=False).assign(**columns).to_csv(path, index=False)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

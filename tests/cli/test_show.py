@@ -12,8 +12,8 @@ from tests.reporting.make_runs import make_run
 @pytest.fixture
 def run(tmp_path):
     shared = {"cells_at_once": 2, "exclusive": False}
-    returns, steps = [10.5, 2000, 3000.125], (0, 5000, 10_000)
-    run = make_run(tmp_path, "Hopper-v5", "td3", 0, returns, steps=steps, total=10**6, status="running", start=shared)
+    more = {"steps": (0, 5000, 10_000), "total": 10**6, "status": "running", "starts": [shared]}
+    run = make_run(tmp_path, "Hopper-v5", "td3", 0, [10.5, 2000, 3000.125], **more)
     edit_json(run / "status.json", training_return=12.345)
     with open(run / "eval.csv", "a") as file:
         file.write("3,150")  # cut off
@@ -32,7 +32,7 @@ def test_show_a_run(run):
 
 
 def test_show_the_runs_of_several_folders(run, tmp_path):
-    other = tmp_path / "other" / "cem" / "seed-001"
+    other = tmp_path / "other/cem/seed-001"
     shutil.copytree(run, other)
     (other / "status.json").write_text('{"status": "done", "timesteps": 5, "total_timesteps": 5, "return_mean": 7.0}')
     lines = [line.split() for line in succeed("show", tmp_path / "Hopper-v5", tmp_path / "other").splitlines()]
@@ -43,7 +43,7 @@ def test_show_the_runs_of_several_folders(run, tmp_path):
 
 
 def test_what_is_no_run_or_a_damaged_one_is_named(run):
-    for path in (run / "policies" / "x", run / "config.toml"):
+    for path in (run / "policies/x", run / "config.toml"):
         for command in ("show", "verify"):
             refuse(path, command, path)
     (run / "status.json").write_text("{")

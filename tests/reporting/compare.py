@@ -1,6 +1,7 @@
 """Comparisons, tables and charts in a form that tests can ask."""
 
 import pytest
+from scipy import stats
 
 from erlbench.reporting import build_report
 from erlbench.reporting.cells import list_rows
@@ -9,7 +10,7 @@ from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs, read_run, runs_frame
-from erlbench.reporting.score import FINAL
+from erlbench.reporting.score import FINAL, cut_runs
 from erlbench.reporting.scores import scores_table
 from erlbench.reporting.studies import make_study_pages
 from tests.calls import call
@@ -40,9 +41,16 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
     return score_page(page, FINAL)
 
 
-def page_of(folder, warn=pytest.fail, **options):
-    """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
-    return score_page(make_all_runs_page(find_runs([folder], warn)), **options)
+def page_of(*folders, warn=pytest.fail, at=None, **options):
+    """All runs of folders as they stand on the page of all runs; `at` and `options` are those of the report."""
+    runs = find_runs(folders, warn)
+    return score_page(make_all_runs_page(cut_runs(runs, at, warn) if at else runs, at=at), **options)
+
+
+def rank_p(a, b):
+    """The larger p of both tests of ranks; Brunner and Munzel's has none where the samples do not overlap."""
+    exact = stats.mannwhitneyu(a, b, method="exact").pvalue
+    return exact if max(a) < min(b) or max(b) < min(a) else max(exact, stats.brunnermunzel(a, b).pvalue)
 
 
 def load_run(path, warn):

@@ -1,7 +1,6 @@
 """Synthetic run directories, written by the schema of `erlbench.records`."""
 
 import json
-from types import MappingProxyType
 
 from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, TaskRow, row_of
 from erlbench.records.write import RowFile
@@ -9,14 +8,14 @@ from erlbench.records.write import RowFile
 
 def make_run(
     results, env, name, seed, returns, *, total=None, steps=None, status="done", message="", seconds_per_step=0.01,
-    warmup=0, workers=5, processes=5, cpu="Test CPU", jobs=1, tasks=(), simulated=False, device="cpu", generations=0,
-    fitness=0, studies=(), start=MappingProxyType({}),
+    warmup=0, workers=5, processes=5, tasks=(), simulated=False, generations=0, fitness=0, starts=(),
+    settings="initial_variance = 0.001\n",
 ):  # fmt: skip
     """The folder of a run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
 
     Warm-up steps take a tenth of the time and have no critic updates. There are `fitness` fitness steps for each
-    training step. `tasks`: (kind, process, start, end, updates). `studies`: names, or SHA-256 by name. `start`: more of
-    what meta.json has of its start.
+    training step. `tasks`: (kind, process, start, end, updates). `starts`: what else meta.json has of each start.
+    `settings`: of config.toml, with all that follows there.
     """
     steps = [1000 * i for i in range(len(returns))] if steps is None else list(steps)
     timesteps = steps[-1] if steps else 0
@@ -52,17 +51,17 @@ def make_run(
     (folder / "config.toml").write_text(
         f'[run]\nenv = "{env}"\nalgo = "{algo}"\npreset = "{preset or "default"}"\nname = "{name}"\nseed = {seed}\n'
         f"total_timesteps = {total}\nworkers = {workers}\neval_freq = 1000\neval_episodes = 2\n"
-        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n{limit}\n[settings]\n'
-        "initial_variance = 0.001\n"
+        f'evaluate = "after"\nsimulated_time = {str(simulated).lower()}\n{limit}\n[settings]\n{settings}'
     )
-    start = {
-        **start, "started": "2025-01-02T03:04:05+00:00", "processes": processes, "jobs": jobs, "device": device,
-        "threads": 1, "command_line": f"erlbench run {name} {env} --seed {seed}",
-        **({"studies": studies} if studies else {}),
+    usual = {
+        "started": "2025-01-02T03:04:05+00:00", "processes": processes, "jobs": 1, "device": "cpu", "threads": 1,
+        "command_line": f"erlbench run {name} {env} --seed {seed}",
     }  # fmt: skip
+    starts = [usual | start for start in starts or [{}]]
     write_json(folder / "meta.json", {
-        "cpu": cpu, "cores": 8, "memory_gib": 16.0, "gpus": [], "platform": "Linux", "python": "3.11.9",
-        "versions": {"erlbench": "0.1.0", "torch": "2.4.0"}, "commit": "0123456789abcdef", **start, "starts": [start],
+        "cpu": "Test CPU", "cores": 8, "memory_gib": 16.0, "gpus": [], "platform": "Linux", "python": "3.11.9",
+        "versions": {"erlbench": "0.1.0", "torch": "2.4.0"}, "commit": "0123456789abcdef", **starts[-1],
+        "starts": starts,
     })  # fmt: skip
     write_json(folder / "status.json", {
         "status": status, "message": message, "timesteps": timesteps, "total_timesteps": total,

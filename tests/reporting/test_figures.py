@@ -1,7 +1,6 @@
 """Learning curves, the grid of environments, and columns: their data, captions, files, and style."""
 
 import matplotlib as mpl
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -11,8 +10,8 @@ from erlbench.reporting import drawing
 from erlbench.reporting.drawing import draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
 from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels, read_style, select_items
+from tests.files import edit_rows
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of, read, runs_of, write_report
-from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 from tests.tables import cells
@@ -37,16 +36,14 @@ def test_a_figure_over_each_axis(tmp_path):
 @pytest.mark.parametrize(
     ("env", "settings", "frames", "paper"),
     [
-        ("ALE/Pong-v5@paper", {}, 4, ["frames", "time"]),
-        ("ALE/Pong-v5", {"frame_skip": 2}, 2, ["frames", "time"]),
-        ("Ant-v5", {"frame_skip": 2}, None, ["timesteps", "time"]),
+        ("ALE/Pong-v5@paper", "", 4, ["frames", "time"]),
+        ("ALE/Pong-v5", "frame_skip = 2", 2, ["frames", "time"]),
+        ("Ant-v5", "frame_skip = 2", None, ["timesteps", "time"]),
     ],
 )
 def test_only_axes_of_atari_count_frames(tmp_path, env, settings, frames, paper):
-    path = make_run(tmp_path / "in", env, "openai-es", 0, [0, 4, 8])
-    with (path / "config.toml").open("a") as config:
-        config.writelines(["\n[env_settings]\n", *(f"{name} = {value}\n" for name, value in settings.items())])
-    figure = curves_of(page_of(tmp_path / "in"))
+    make_run(tmp_path, env, "openai-es", 0, [0, 4, 8], settings=f"[env_settings]\n{settings}\n")
+    figure = curves_of(page_of(tmp_path))
     assert figure.paper == paper
     assert [[*curve.x] for curve in figure.data[figure.data.panel == "frames"].itertuples()] == (
         [[0, 1000 * frames, 2000 * frames]] if frames else []
@@ -76,7 +73,8 @@ def test_a_drawn_figure_has_means_band_and_single_runs(tmp_path, monkeypatch):
     style = PaperStyle(smooth=2, band="range")
     write_report(tmp_path / "results", x="time", paper=style, formats=("png",))
     ((label, y, highest),) = drawn
-    assert (label, highest) == ("Training time (seconds)", 10)  # the best run's average of 4 and 16, and of 16 and 4
+    assert label == "Training time (seconds)"
+    assert highest == 10  # the best run's average of 4 and 16, and of 16 and 4
     assert_allclose(y, [0, 2, 8, 8])
 
 
@@ -113,7 +111,8 @@ def test_a_finished_run_is_its_own_mean_beside_one_that_failed(tmp_path):
     make_run(tmp_path, "Hopper-v5", "td3", 4, [], total=10_000, status="running")
     figure = curves_of(page_of(tmp_path))
     (done,) = means_of(figure).values()
-    assert (done.averaged, done.y.tolist()) == (1, [0, 50, 100])
+    assert done.averaged == 1
+    assert done.y.tolist() == [0, 50, 100]
     assert runs_of(figure)["td3"] == ["seed 3 (failed)"]
 
 
@@ -140,25 +139,16 @@ def test_the_grid_has_the_style_of_the_file_and_of_matplotlibrc(tmp_path):
     assert svg.count('id="axes_') == 3
 
 
-def add_columns(run, **columns):
-    """Append columns to a run's train.csv."""
-    lines = read(run / "train.csv").splitlines()
-    rows = [columns, *zip(*columns.values(), strict=True)]
-    text = "".join(f"{line},{','.join(map(str, row))}\n" for line, row in zip(lines, rows, strict=True))
-    (run / "train.csv").write_text(text)
-
-
 def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_path):
     """Of the finished runs; one seed ran with two kernels, and counts once."""
     results, warnings = tmp_path / "results", []
     for seed, kernel, sigma in ((0, "a", [1.0, 2.0, 3.0]), (1, "a", [3.0, 2.0, 2.0]), (1, "b", [3.0, 2.0, 0.0])):
-        run = edited(make_run(results / kernel, "Ant-v5", "esac", seed, [0, 1, 2]), arithmetic=kernel)
-        add_columns(run, sigma=sigma, score_es=["nan", 5.0 + seed, 7.0], score_sac=["", "nan", 4.0])
-    add_columns(make_run(results, "Ant-v5", "esac", 2, [0, 1, 2], status="failed"), sigma=[9, 9, 9])
-    page, options = (
-        page_of(results, lambda _: None),
-        ReportOptions(columns=parse_panels("sigma,score_es+score_sac,typo")),
-    )
+        run = make_run(results / kernel, "Ant-v5", "esac", seed, [0, 1, 2], starts=[{"arithmetic": kernel}])
+        more = {"score_es": ["nan", 5.0 + seed, 7.0], "score_sac": ["", "nan", 4.0]}
+        edit_rows(run / "train.csv", sigma=sigma, **more)
+    edit_rows(make_run(results, "Ant-v5", "esac", 2, [0, 1, 2], status="failed") / "train.csv", sigma=9)
+    options = ReportOptions(columns=parse_panels("sigma,score_es+score_sac,typo"))
+    page = page_of(results)
     figure = columns_of_train(page, page.groups[0], options, warnings.append)
     steps = [0.0, 1000.0, 2000.0]
     (sigma,) = means_of(figure, "sigma").values()
@@ -171,8 +161,7 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
 
 def test_columns_over_time_have_no_pauses(tmp_path):
     run = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2], seconds_per_step=0.06)
-    rows = pd.read_csv(run / "train.csv", dtype=str).assign(paused_s="60.0", train_time_s=["60.0", "120.0", "180.0"])
-    rows.to_csv(run / "train.csv", index=False)
+    edit_rows(run / "train.csv", paused_s=60.0, train_time_s=[60.0, 120.0, 180.0])
     page, options = page_of(tmp_path), ReportOptions(columns=parse_panels("busy_processes"), x="time")
     (mean,) = means_of(columns_of_train(page, page.groups[0], options, pytest.fail), "busy_processes").values()
     assert mean.x.tolist() == [0.0, 1.0, 2.0]  # minutes
@@ -186,8 +175,11 @@ def file(tmp_path):
 def test_a_style_is_read_from_a_small_file(file):
     file.write_text('algorithms = ["td3", "cem"]\nsmooth = 3\n[labels]\ntd3 = "TD3"\n[colours]\ncem = "#112233"\n')
     style = read_style(file)
-    assert (style.algorithms, style.smooth) == (("td3", "cem"), 3)
-    assert (style.label("td3"), style.label("cem"), style.colours["cem"]) == ("TD3", "cem", "#112233")
+    assert style.algorithms == ("td3", "cem")
+    assert style.smooth == 3
+    assert style.label("td3") == "TD3"
+    assert style.label("cem") == "cem"
+    assert style.colours["cem"] == "#112233"
 
 
 MISTAKES = r"""

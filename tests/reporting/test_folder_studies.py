@@ -1,10 +1,9 @@
 """Studies of folders of results: study.toml."""
 
-import json
-
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting import requested_report
 from erlbench.reporting.options import ReportOptions
+from tests.files import edit, read_json
 from tests.reporting.make_runs import make_run
 
 STUDY = """[studies.{name}]
@@ -33,15 +32,15 @@ def test_studies_of_one_name_are_one_unless_they_ask_otherwise(tmp_path):
         (tmp_path / folder).mkdir()
         (file := tmp_path / folder / "study.toml").write_text(text.replace("seeds = 1", f"seeds = [{seed}]"))
         digest = load_studies(file)["shared"].sha256
-        make_run(tmp_path / folder, "Ant-v5", "cem", seed, [0, 4, 8], studies={"shared": digest})
+        make_run(tmp_path / folder, "Ant-v5", "cem", seed, [0, 4, 8], starts=[{"studies": {"shared": digest}}])
     second, third = (tmp_path / name / "study.toml" for name in ("second", "third"))
-    second.write_text(second.read_text().replace('title = "shared"', 'title = "Reworded"'))
+    edit(second, 'title = "shared"', 'title = "Reworded"')
     third.write_text(third.read_text() + "final_episodes = 3\n")
     for names, runs, kept in ((("first", "second"), 2, 0), (("first", "third"), 1, 1)):
         warnings = []
         folders = tuple(tmp_path / name for name in names)
         index, _ = requested_report(ReportOptions(results=folders, out=tmp_path / "out"), warnings.append)
         assert len([text for text in warnings if str(third) in text]) == kept
-        (answered,) = json.loads((index.parent / "verdict.json").read_text())["studies"]
+        (answered,) = read_json(index.parent / "verdict.json")["studies"]
         assert len(answered["differences"]) == kept
-        assert f",{runs}," in (index.parent / "shared" / "scores.csv").read_text().splitlines()[1]
+        assert f",{runs}," in (index.parent / "shared/scores.csv").read_text().splitlines()[1]

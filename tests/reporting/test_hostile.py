@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from erlbench.cli import COMMANDS
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.cells import LEFT_OUT
 from erlbench.reporting.options import PaperStyle
@@ -62,15 +61,16 @@ def test_a_folder_that_no_run_wrote_is_left_out_by_name(tmp_path, run, bad):
     assert left_out.startswith(str(hostile))
     assert len(left_out) < 600
     assert left_out.isprintable()
-    assert pd.read_csv(tmp_path / "report" / "cells.csv").seed.tolist() == [0]
+    assert pd.read_csv(tmp_path / "report/cells.csv").seed.tolist() == [0]
 
 
 def test_links_in_a_circle_are_walked_once(tmp_path, run):
-    (tmp_path / "results" / "again").symlink_to(tmp_path / "results")
+    (tmp_path / "results/again").symlink_to(tmp_path / "results")
     (run.parent / "up").symlink_to(tmp_path)
     assert len(pd.read_csv(write_report(tmp_path / "results") / "cells.csv")) == 1
     shown = call("show", tmp_path / "results")
-    assert (shown.exit_code, shown.stdout.count("seed-000")) == (0, 1)
+    assert shown.exit_code == 0
+    assert shown.stdout.count("seed-000") == 1
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def hostile(tmp_path, run):
     tasks = [(kind, 0, float(i), i + 1.0, 0) for i, kind in enumerate(KINDS)]
     for seed, text in enumerate(HOSTILE, 1):
         folder = make_run(
-            tmp_path / "results", "Hopper-v5", "td3", seed, [1.0, 2.0], status="failed", message=text, cpu=text,
-            tasks=tasks,
+            tmp_path / "results", "Hopper-v5", "td3", seed, [1.0, 2.0], status="failed", message=text,
+            starts=[{"cpu": text}], tasks=tasks,
         )  # fmt: skip
         edit_json(folder / "meta.json", command_line=text, commit=text, gpus=[text], python=text, versions={text: text})
         edit_json(folder / "status.json", updated=text)
@@ -110,20 +110,17 @@ def test_no_text_is_a_formula_commands_a_terminal_or_is_more_than_text_in_a_figu
             assert "<script" not in text.replace("\\<script", ""), path
         elif path.suffix == ".svg":
             assert "a" * 200 not in text, path
-    for folder in (hostile / "results", hostile / "results" / "Hopper-v5" / "td3" / "seed-005"):
+    for folder in (hostile / "results", hostile / "results/Hopper-v5/td3/seed-005"):
         shown = call("show", folder)
         assert shown.exit_code == 0
         assert not {"\x1b", "\x07"} & set(shown.output)
 
 
-@pytest.mark.parametrize("command", [name for name in ("show", "report", "verify") if name in COMMANDS])
-def test_reading_results_imports_nothing_that_they_name(tmp_path, command):
+def test_reading_results_imports_nothing_that_they_name(tmp_path):
     for side in ("one", "two"):
         run = make_run(tmp_path / side, "Hopper-v5", "td3", 0, [1.0, 2.0])
         config(run, env="trap:Trap-v0", more='algo = "trap"\n[settings]\nx = "trap:f"\n')
     (tmp_path / "trap.py").write_text("open('sprung', 'w').close()\n")
-    out = ["two", "--side-by-side", "--out", "report"] if command == "report" else []
-    done = python("-m", "erlbench", command, "one", *out, cwd=tmp_path)
-    assert "Traceback" not in done.stderr
-    assert done.returncode == 0 or command == "verify"
+    for words in ("show one", "report one two --side-by-side --out report"):
+        python("-m", "erlbench", *words.split(), cwd=tmp_path, check=True)
     assert not (tmp_path / "sprung").exists()

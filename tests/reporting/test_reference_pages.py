@@ -25,11 +25,11 @@ def test_reference_results_come_before_new_runs_and_stand_beside_published_numbe
     build_report(ReportOptions(results=(new,), out=out, reference=kept), studies, None, lambda warning: None)
     pages = sorted(path.name for path in out.iterdir() if path.is_dir())
     assert pages == ["all-runs", "quick", "reference", "reference-study"]
-    text, page = read(out / "index.md"), read(out / "quick" / "index.md")
+    text, page = read(out / "index.md"), read(out / "quick/index.md")
     assert text.index("Reference results") < text.index("New runs") < text.index(SMOKE_BANNER)
     table = page.partition("| Environment")[2].partition("Files:")[0]
     assert not [word for word in ("%", "ublished", "**1", "vs ") if word in table]
-    scores = pd.read_csv(out / "reference-study" / "scores.csv").set_index(["env", "name"])
+    scores = pd.read_csv(out / "reference-study/scores.csv").set_index(["env", "name"])
     assert scores.loc[(env, "cem-rl"), ["n", "mean", "published_mean"]].tolist() == [3, 2, 10725]
     assert scores.loc[(env, "aes-rl"), "n"] == 0
     assert set(pd.read_csv(out / "cells.csv").studies) == {"quick"}  # the new runs

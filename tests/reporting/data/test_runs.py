@@ -20,15 +20,25 @@ def run(tmp_path):
 
 
 def test_a_run_is_read_whole(tmp_path, warnings):
-    make_run(tmp_path, "Hopper-v5", "cem-rl", 3, [1, 2, 4], warmup=1000, workers=1, device="cuda")
+    make_run(tmp_path, "Hopper-v5", "cem-rl", 3, [1, 2, 4], warmup=1000, workers=1, starts=[{"device": "cuda"}])
     (run,) = find_rows([tmp_path], warnings.append)
-    assert (run.env, run.name, run.seed, run.status, run.done) == ("Hopper-v5", "cem-rl", 3, "done", True)
-    assert (run.total_timesteps, run.timesteps, run.workers) == (2000, 2000, "1")
+    assert run.env == "Hopper-v5"
+    assert run.name == "cem-rl"
+    assert run.seed == 3
+    assert run.status == "done"
+    assert run.done
+    assert run.total_timesteps == 2000
+    assert run.timesteps == 2000
+    assert run.workers == "1"
     assert run.evaluations.critic_updates.tolist() == [0, 0, 1000]
     assert run.train_time_s == pytest.approx(11.0)
-    assert (run.hardware, run.device, run.processes, run.jobs) == ("Test CPU, 8 cores, no GPU", "cuda", "5", "1")
+    assert run.hardware == "Test CPU, 8 cores, no GPU"
+    assert run.device == "cuda"
+    assert run.processes == "5"
+    assert run.jobs == "1"
     assert run.command == "erlbench run cem-rl Hopper-v5 --seed 3"
-    assert (run.eval_episodes, run.final_episodes) == ("2", "2")  # its config.toml knows no final_episodes
+    assert run.eval_episodes == "2"
+    assert run.final_episodes == "2"  # its config.toml knows no final_episodes
     assert warnings == []
 
 
@@ -57,11 +67,14 @@ def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings
 
 
 def test_a_link_to_a_folder_of_another_name_is_a_run(tmp_path, run, warnings):
-    link = tmp_path / "Hopper-v5" / "td3" / "seed-004"
+    link = tmp_path / "Hopper-v5/td3/seed-004"
     link.parent.mkdir(parents=True)
     link.symlink_to(run.rename(tmp_path / "moved"))
     (row,) = find_rows([tmp_path], warnings.append)
-    assert (row.path, row.env, row.name, row.seed) == (link, "Ant-v5", "cem", 4)
+    assert row.path == link
+    assert row.env == "Ant-v5"
+    assert row.name == "cem"
+    assert row.seed == 4
 
 
 @pytest.mark.parametrize(
@@ -75,7 +88,8 @@ def test_a_link_to_a_folder_of_another_name_is_a_run(tmp_path, run, warnings):
 def test_a_finished_run_needs_the_whole_row_that_says_it_is_the_final_one(run, warnings, old, new, words):
     edit(run / "eval.csv", old, new)
     row = load_run(run, warnings.append)
-    assert (row.status, row.done) == ("incomplete", False)
+    assert row.status == "incomplete"
+    assert not row.done
     assert words in row.message
     assert warnings[-1] == f"{run}: {row.message}; the run does not count"
 
@@ -93,7 +107,11 @@ def test_unreadable_files_are_told(run, warnings):
         (run / name).write_text("[not this")
     (run / "eval.csv").unlink()
     row = load_run(run, warnings.append)
-    assert (row.env, row.name, row.seed, row.status, len(row.evaluations)) == ("Ant-v5", "cem", 4, "unknown", 0)
+    assert row.env == "Ant-v5"
+    assert row.name == "cem"
+    assert row.seed == 4
+    assert row.status == "unknown"
+    assert len(row.evaluations) == 0
     told = {warning.split(":")[0].rpartition("/")[2] for warning in warnings}
     assert told == {"config.toml", "status.json", "meta.json", "eval.csv"}
 
@@ -103,4 +121,4 @@ def test_budgets_and_steps_that_no_run_has_leave_no_run_out(run, tmp_path, budge
     edit(run / "config.toml", "total_timesteps = 2000\n", budget)
     for steps in (2000, 1e300, -5, "many", None):
         edit_json(run / "status.json", total_timesteps=steps, timesteps=steps)
-        assert [row.seed for row in page_of(tmp_path, lambda _: None).runs] == [4]
+        assert [row.seed for row in page_of(tmp_path, warn=lambda _: None).runs] == [4]

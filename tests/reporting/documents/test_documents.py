@@ -123,8 +123,11 @@ def test_numbers_are_printed_in_their_form():
     numbers = (-1234.5, 0.126, math.nan, np.float64(-2.36e-05), 0.0, 0.005, np.float64(-7e20))
     assert [*map(number, numbers)] == ["−1,234", "0.13", NONE, "−2.4e-05", "0.00", "0.005", "−7e+20"]
     assert [*map(steps, (1_500_000, math.nan, 999_999, 999_400, 999.6))] == ["1.5M", NONE, "1M", "999.4k", "999.6"]
-    assert (exact(41.97), percent(-2.04), share(0.1234)) == ("41.97", "−2.0 %", "12.3 %")
-    assert (interval(0.5, 0.25, 1), interval(0.5, math.nan, math.nan)) == ("0.50 [0.25, 1.00]", "0.50")
+    assert exact(41.97) == "41.97"
+    assert percent(-2.04) == "−2.0 %"
+    assert share(0.1234) == "12.3 %"
+    assert interval(0.5, 0.25, 1) == "0.50 [0.25, 1.00]"
+    assert interval(0.5, math.nan, math.nan) == "0.50"
 
 
 def series_of(charts, *lines):
@@ -150,5 +153,7 @@ def test_a_page_of_many_runs_shows_a_share_of_them():
         charts = ChartData(count)
         (series,), lists = series_of(charts, {"x": x, "y": x, "averaged": 200, "runs": runs})
         names, _, y = (lists[place] for place in series["runs"])
-        assert (len(names), names[-1], lists[y[-1]]) == (shown, "seed 199", (199, 200, 201))
+        assert len(names) == shown
+        assert names[-1] == "seed 199"
+        assert lists[y[-1]] == (199, 200, 201)
         assert charts.shared()["share"] == shown / 200

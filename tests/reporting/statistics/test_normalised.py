@@ -21,7 +21,7 @@ def page(folder, runs, untrained=0.0):
     """All runs of {environment: {name: scores}}, compared with `base`."""
     for env, scores in runs.items():
         make_cells(folder, env, scores, before=(untrained, untrained))
-    return replace(page_of(folder), baseline="base")
+    return page_of(folder, baseline="base")
 
 
 def test_the_random_policy_is_that_of_others():
@@ -79,9 +79,9 @@ def test_environments_without_the_baseline_and_entries_without_an_environment_ar
     for env, levels in scores.items():
         make_cells(tmp_path / "runs", env, {name: level + np.arange(6) / 10 for name, level in levels.items()})
     run_report(tmp_path / "runs", "--baseline", "base", "--metric", "final", "--out", tmp_path / "report")
-    table = pd.read_csv(tmp_path / "report" / "all-runs" / "aggregate.csv").set_index("name")
+    table = pd.read_csv(tmp_path / "report/all-runs/aggregate.csv").set_index("name")
     assert set(table.environments) == {"Hopper-v5, Swimmer-v5"}
     assert table.seeds.to_dict() == {"base": 12, "aes-rl": 12}
     assert table.probability_of_improvement["aes-rl"] == 0.5  # all runs better on one task, all worse on the other
-    gains = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv").set_index(["env", "name"]).improvement_pct
+    gains = pd.read_csv(tmp_path / "report/all-runs/scores.csv").set_index(["env", "name"]).improvement_pct
     assert {env for env, _ in gains.dropna().index} == {"Hopper-v5", "Swimmer-v5"}

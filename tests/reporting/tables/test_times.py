@@ -9,15 +9,14 @@ from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.records.run import shared_cores
 from erlbench.reporting.options import parse_scores
-from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.pairs import make_sample
 from erlbench.reporting.reach import reach_table
 from erlbench.reporting.runs import find_runs
-from erlbench.reporting.score import FINAL, Moment, cut_runs
-from erlbench.reporting.studies import make_study_pages
+from erlbench.reporting.score import Moment, cut_runs
 from erlbench.reporting.timeline import bars, busy, load_timeline, windows
 from erlbench.reporting.times import times_table
-from tests.reporting.compare import curves_of, find_rows, load_run, rows_of, runs_of
+from tests.files import edit_rows
+from tests.reporting.compare import comparison_of, curves_of, find_rows, load_run, page_of, rows_of, runs_of
 from tests.reporting.make_runs import make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -25,8 +24,7 @@ CHEETAH = "HalfCheetah-v5"
 
 
 def times_page(folder):
-    (page,) = make_study_pages(make_study("time", "Table 1"), find_runs([folder], pytest.fail), None, pytest.fail)
-    return page
+    return comparison_of(folder, make_study("time", "Table 1"))
 
 
 def records(table):
@@ -63,12 +61,15 @@ def test_measured_minutes_against_baseline_and_paper_and_modelled_ones_in_column
             out, returns = tmp_path / folder, [0, 0, 0]
             make_run(out, CHEETAH, "cem-rl", seed, returns, seconds_per_step=pace)
             make_run(out, CHEETAH, "aes-rl", seed, returns, seconds_per_step=pace / 2, simulated=simulated)
-    _, aes = records(times_table(times_page(tmp_path / "measured"), pytest.fail))
+    cem, aes = records(times_table(times_page(tmp_path / "measured"), pytest.fail))
+    assert (cem["ms_per_generation"], aes["ms_per_generation"]) == pytest.approx((240_000, 120_000))
     assert (aes["after_warmup_vs_baseline_pct"], aes["whole_vs_baseline_pct"]) == pytest.approx((-50, -50))
-    assert (aes["published_min"], aes["published_change_pct"]) == (83, -82.1)
+    assert aes["published_min"] == 83
+    assert aes["published_change_pct"] == -82.1
     cem, aes = records(times_table(times_page(tmp_path / "modelled"), pytest.fail))
     minutes = [f"{kind}_whole_min_per_million" for kind in ("measured", "modelled")]
-    assert (cem[minutes[0]], aes[minutes[1]]) == (pytest.approx(4000), pytest.approx(2000))
+    assert cem[minutes[0]] == pytest.approx(4000)
+    assert aes[minutes[1]] == pytest.approx(2000)
     assert cem[minutes[1]] is aes[minutes[0]] is aes["whole_vs_baseline_pct"] is None
 
 
@@ -83,9 +84,17 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
     assert "train.csv" in warnings[0]
 
 
+@pytest.mark.parametrize(("evaluations", "minutes"), [(9, 500), (10, 1000)])
+def test_train_csv_has_the_minutes_of_fewer_than_ten_evaluations(tmp_path, evaluations, minutes):
+    path = make_run(tmp_path, CHEETAH, "cem-rl", 0, range(evaluations + 1), seconds_per_step=0.06, total=2000)
+    edit_rows(path / "train.csv", train_time_s=range(0, 30 * evaluations + 1, 30))  # half of the seconds
+    cem, _ = records(times_table(times_page(tmp_path), pytest.fail))
+    assert cem["measured_after_warmup_min_per_million"] == pytest.approx(minutes)
+
+
 def reach(results, *scores):
     """The printed rows by the score."""
-    rows = rows_of(reach_table(make_all_runs_page(find_runs([results], pytest.fail)), scores, pytest.fail), names=(2,))
+    rows = rows_of(reach_table(page_of(results), scores, pytest.fail), names=(2,))
     return {score: row for (score,), row in rows.items()}
 
 
@@ -101,10 +110,12 @@ def test_steps_to_a_score_by_hand(tmp_path):
     }.items()  # fmt: skip
     assert rows["21.5"]["Mean curve"] == "1,508"  # 1000 + 1000 * (21.5 - 21.25) / (21.7425 - 21.25)
     assert [rows["70"][name] for name in ("Reached", "Median", "Mean curve")] == ["1/4", "–", "–"]
-    assert (rows["0"]["Median"], rows["0"]["Measured minutes"]) == ("0", "0.00")
+    assert rows["0"]["Median"] == "0"
+    assert rows["0"]["Measured minutes"] == "0.00"
     make_run(tmp_path / "b", "Swimmer-v5", "cem", 0, [0, 41.97], steps=[0, 520_000])
     row = reach(tmp_path / "b")["41.97"]  # the scores whose steps are published
-    assert (row["Mean curve"], row["/ TRPO"]) == ("520,000", "0.50")
+    assert row["Mean curve"] == "520,000"
+    assert row["/ TRPO"] == "0.50"
 
 
 @pytest.mark.parametrize("text", ["", "nan", "1,inf", "published,3"])
@@ -176,21 +187,22 @@ def runs(tmp_path):
     """CEM-RL: two runs on cores of their own and one on shared ones, ten times as long; AES-RL: all on shared ones."""
     for seed, start in enumerate((COUNT[1], COUNT[2], SHARED)):
         pace = 0.6 if start is SHARED else 0.06
-        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0, 1, 2], seconds_per_step=pace, start=start)
-        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0, 1, 3], seconds_per_step=0.6, start=SHARED)
-    return find_runs([tmp_path], pytest.fail)
+        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0, 1, 2], seconds_per_step=pace, starts=[start])
+        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0, 1, 3], seconds_per_step=0.6, starts=[SHARED])
+    return tmp_path
 
 
 @pytest.fixture
 def page(runs):
-    return score_page(make_all_runs_page(runs), FINAL)
+    return page_of(runs)
 
 
 @pytest.mark.parametrize(("start", "simulated"), [*((start, False) for start in COUNT), (SHARED, True)])
 def test_minutes_count_on_cores_of_their_own_in_a_model_and_where_nothing_is_recorded(tmp_path, start, simulated):
-    path = make_run(tmp_path, CHEETAH, "cem", 0, [0, 1], start=start, simulated=simulated)
+    path = make_run(tmp_path, CHEETAH, "cem", 0, [0, 1], starts=[start], simulated=simulated)
     (run,) = find_rows([tmp_path], pytest.fail)
-    assert (run.seconds, run.timed) == (10, True)
+    assert run.seconds == 10
+    assert run.timed
     assert Results((path,)).cells["shared_cores"].tolist() == [start is SHARED if start else None]
 
 
@@ -201,11 +213,12 @@ def test_one_start_on_shared_cores_is_enough():
 
 
 def test_no_table_has_minutes_of_shared_cores(runs, page):
-    (timed,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
-    rows = {row["name"]: row for row in times_table(timed, pytest.fail).records if row["env"] == CHEETAH}
+    cem, aes = records(times_table(times_page(runs), pytest.fail))
     for part in ("whole", "after_warmup"):
-        assert rows["cem-rl"][f"measured_{part}_min_per_million"] == pytest.approx(1000)
-        assert rows["aes-rl"][f"measured_{part}_min_per_million"] is rows["aes-rl"][f"{part}_vs_baseline_pct"] is None
+        assert cem[f"measured_{part}_min_per_million"] == pytest.approx(1000)
+        assert aes[f"measured_{part}_min_per_million"] is aes[f"{part}_vs_baseline_pct"] is None
+    assert cem["ms_per_generation"] == 60_000
+    assert aes["ms_per_generation"] is None
     rows = {row["name"]: row for row in reach_table(page, (1.0,), pytest.fail).records}
     assert [rows[name]["measured_minutes_median"] for name in ("cem-rl", "aes-rl")] == [1.0, None]
     assert rows["aes-rl"]["steps"] == "1000 1000 1000"
@@ -219,15 +232,16 @@ def test_no_verdict_has_minutes_of_shared_cores(page):
 
 def test_no_run_on_shared_cores_is_cut_after_minutes(runs):
     warnings = []
-    cut = cut_runs(runs, Moment(1, minutes=True), warnings.append)
+    cut = cut_runs(find_runs([runs], pytest.fail), Moment(1, minutes=True), warnings.append)
     columns = ["name", "seed", "timesteps", "total_timesteps"]
     assert cut[columns].values.tolist() == [["cem-rl", 0, 1000, 0], ["cem-rl", 1, 1000, 0]]
-    assert warnings[-1].startswith(f"{runs.path.iloc[-1]}: other cells ran on its cores")
+    assert warnings[-1].startswith(f"{runs / CHEETAH / 'cem-rl' / 'seed-002'}: other cells ran on its cores")
 
 
 def test_no_curve_over_time_shows_runs_on_shared_cores(runs, page):
     figure = curves_of(page)
     counts = [{group: len(names) for group, names in runs_of(figure, axis).items()} for axis in ("timesteps", "time")]
     assert counts == [{"aes-rl": 3, "cem-rl": 3}, {"cem-rl": 2}]
-    page = score_page(make_all_runs_page(runs[runs["name"] == "aes-rl"]), FINAL)
-    assert (curves_of(page).paper, curves_of(page, x="time")) == (["timesteps"], None)
+    page = page_of(runs / CHEETAH / "aes-rl")
+    assert curves_of(page).paper == ["timesteps"]
+    assert curves_of(page, x="time") is None

@@ -13,8 +13,8 @@ from erlbench.reporting.formats import number
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.significance import Case, mean_difference, percent_more
 from erlbench.reporting.words import answer_sentence
-from tests.files import read_json
-from tests.reporting.compare import read, run_report
+from tests.files import edit, read_json
+from tests.reporting.compare import rank_p, read, run_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.tables import cells
 
@@ -23,10 +23,11 @@ NOISE = np.array([-1.0, 1.0, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25, 0.0, 0.1])  # 
 CLAIM = "CEM scores higher."
 
 
-def write_study(folder, compare="", *, claim=CLAIM, seeds=10, steps=2000, more="", name="asked", pairs=("cem td3",)):
+def write_study(
+    folder, compare='metric = "final"', *, claim=CLAIM, seeds=10, steps=2000, more="", name="asked", pairs=("cem td3",)
+):
     """A study of CEM and TD3, or of the algorithms of `pairs`, which are compared as `compare` says."""
     folder.mkdir(parents=True, exist_ok=True)
-    compare = compare or 'metric = "final"'
     compared = ", ".join(
         f'{{ first = "{first}", second = "{second}", {compare} }}' for first, second in map(str.split, pairs)
     )
@@ -59,12 +60,6 @@ def answer_of(folder):
 def finals(folder, name):
     paths = sorted(folder.glob(f"*/{name}/*/eval.csv"))
     return np.array([np.genfromtxt(path, delimiter=",", names=True)["return_mean"][-1] for path in paths])
-
-
-def rank_p(a, b):
-    """The larger p of both tests of ranks; Brunner and Munzel's has none where the samples do not overlap."""
-    exact = stats.mannwhitneyu(a, b, method="exact").pvalue
-    return exact if a.max() < b.min() or b.max() < a.min() else max(exact, stats.brunnermunzel(a, b).pvalue)
 
 
 # The size, the means of both, the spread, the seeds. Twenty seeds show equivalence; 250 has the claimed size itself.
@@ -128,7 +123,9 @@ def test_holms_correction_takes_the_pairs_of_compare_alone(tmp_path):
     scores = {name: level + 400 * NOISE[:6] for name, level in (("cem", 3000), ("td3", 1000), ("sac", 1210))}
     make_cells(tmp_path, ENV, scores)
     first, second = answered(tmp_path).answers
-    assert (first.case, first.outcome["tests"], second.outcome["tests"]) == (Case.DECIDED, 2, 2)
+    assert first.case == Case.DECIDED
+    assert first.outcome["tests"] == 2
+    assert second.outcome["tests"] == 2
     small, large = (rank_p(scores[name], scores["td3"]) for name in ("cem", "sac"))
     assert first.outcome["p_holm"] == pytest.approx(2 * small)
     assert second.outcome["p_holm"] == pytest.approx(max(2 * small, large))
@@ -139,14 +136,18 @@ def test_too_few_seeds_none_and_a_failed_one(tmp_path):
         write_study(tmp_path / name)
     write_runs(tmp_path / "few", 2000, 1000, seeds=3)
     few = answer_of(tmp_path / "few")
-    assert (few.standing, few.outcome["seeds_missing"]) == (Standing.TOO_FEW, 3)
+    assert few.standing == Standing.TOO_FEW
+    assert few.outcome["seeds_missing"] == 3
     make_run(tmp_path / "none", ENV, "cem", 0, [0, 1, 2])
     none = answer_of(tmp_path / "none")
-    assert (none.standing, none.case, none.samples) == (Standing.NOT_RUN, None, None)
+    assert none.standing == Standing.NOT_RUN
+    assert none.case is None
+    assert none.samples is None
     write_runs(tmp_path / "failed", 2000, 1000, seeds=9)
     make_run(tmp_path / "failed", ENV, "cem", 9, [0.0], total=2000, status="failed")
     failed = answer_of(tmp_path / "failed")
-    assert (failed.standing, failed.case) == (Standing.NOT_COMPARABLE, Case.NOT_COMPARABLE)
+    assert failed.standing == Standing.NOT_COMPARABLE
+    assert failed.case == Case.NOT_COMPARABLE
     assert "1 of 10 runs of cem failed" in failed.reason
     assert math.isnan(failed.effect[0])
 
@@ -163,20 +164,20 @@ def test_the_mean_of_the_curve_over_a_stretch(tmp_path):
     assert "no such score" in answer_of(tmp_path / "short").reason
 
 
-ONE_CPU, OTHER_CPU = {"cpu": "One CPU"}, {"cpu": "Another CPU"}
-MODELLED, SHARED = {"simulated": True}, {"start": {"cells_at_once": 4, "exclusive": False}}
+ONE_CPU, OTHER_CPU = {"starts": [{"cpu": "One CPU"}]}, {"starts": [{"cpu": "Another CPU"}]}
+MODELLED, SHARED = {"simulated": True}, {"starts": [{"cells_at_once": 4, "exclusive": False}]}
 
 
 @pytest.mark.parametrize(
     ("pace", "cem", "td3", "standing", "reason"),
     [
-        (0.1, {"start": {"cores": 6}}, {"start": {"cores": 1}}, Standing.HOLDS, ""),  # whatever cores it may use
+        (0.1, {"starts": [{"cores": 6}]}, {}, Standing.HOLDS, ""),  # whatever cores it may use
         (0.4, {}, {}, Standing.LESS, ""),
         (1.2, {}, {}, Standing.FAILS, ""),
         (0.1, MODELLED | ONE_CPU, MODELLED | OTHER_CPU, Standing.HOLDS, ""),
         (0.1, MODELLED, {}, Standing.NOT_COMPARABLE, "modelled"),
         (0.1, SHARED, SHARED, Standing.NOT_COMPARABLE, "shared cores"),
-        (0.1, {"jobs": 2}, {"jobs": 2}, Standing.NOT_COMPARABLE, "shared cores"),  # an older run, which says no more
+        (0.1, {"starts": [{"jobs": 2}]}, {}, Standing.NOT_COMPARABLE, "shared cores"),  # an older run, without more
         (0.1, ONE_CPU, OTHER_CPU, Standing.NOT_COMPARABLE, "2 machines"),
     ],
 )
@@ -199,7 +200,8 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
         make_run(tmp_path / "one", ENV, "cem", seed, [0, 95, 95, 95, 95])
         make_run(tmp_path / "one", ENV, "td3", seed, [0, 1, 2, 95 if seed % 2 else 3, 95 if seed % 2 else 4])
     answer = answer_of(tmp_path / "one")
-    assert (answer.standing, answer.samples[0].scores) == (Standing.HOLDS, (1000.0,) * 10)
+    assert answer.standing == Standing.HOLDS
+    assert answer.samples[0].scores == (1000.0,) * 10
     assert answer.samples[1].scores == (4000.0, 3000.0) * 5
     assert answer.outcome["margin"] == pytest.approx(0.1 * 0.8 * 3500)  # of steps, whose origin is 0
     assert "5 of 10 runs of td3 never reach it" in answer.note
@@ -221,17 +223,15 @@ def test_runs_that_never_reach_a_score_refute_no_size(tmp_path):
         assert answer_of(folder).standing is standing
 
 
-@pytest.mark.parametrize(("percent", "first"), [(70, 300), (90, 100), (80, 200), (40, 600)])
+@pytest.mark.parametrize(("percent", "first"), [(70, 300), (90, 100)])
 def test_an_effect_of_exactly_the_claimed_size_is_undecided(tmp_path, percent, first):
     """1000 (1 - 0.7) is more than 300, and 1000 (1 - 0.9) less than 100."""
     write_study(tmp_path, f'metric = "reach", score = 9, less-by = "{percent} %"', steps=1000, seeds=6)
-    for name, step in (("cem", first), ("td3", 1000)):
-        for seed in range(6):
-            make_run(
-                tmp_path, ENV, name, seed, [9 * (x >= step) for x in range(0, 1001, 100)], steps=range(0, 1001, 100)
-            )
+    for name, reached, before in (("cem", first, 9), ("td3", 500, 0)):
+        make_cells(tmp_path, ENV, {name: [9] * 6}, (0, before), steps=[0, reached, 1000])
     answer = answer_of(tmp_path)
-    assert (answer.standing, answer.effect[0]) == (Standing.UNDECIDED, pytest.approx(percent))
+    assert answer.standing == Standing.UNDECIDED
+    assert answer.effect[0] == pytest.approx(percent)
 
 
 def test_an_undecided_answer_names_the_difference_that_its_seeds_detect(tmp_path):
@@ -240,7 +240,7 @@ def test_an_undecided_answer_names_the_difference_that_its_seeds_detect(tmp_path
     answer = answer_of(tmp_path)
     assert answer.standing == Standing.UNDECIDED
     least = number(answer.outcome["detectable_difference"])
-    assert f"detect differences from about {least} on" in answer_sentence(answer)
+    assert f" {least} " in answer_sentence(answer)
 
 
 @pytest.mark.parametrize("most", [1e300, 1e308])
@@ -253,28 +253,28 @@ def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path, most):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run_report(tmp_path, "--out", tmp_path / "out")
-    (answer,) = read_json(tmp_path / "out" / "verdict.json")["studies"][0]["pairs"]
+    (answer,) = read_json(tmp_path / "out/verdict.json")["studies"][0]["pairs"]
     assert answer["reason"] == "the scores are too large for a mean and a spread"
 
 
 def test_a_generation_that_ends_later_is_no_other_budget(tmp_path):
     write_study(tmp_path, 'metric = "reach", score = 90', steps=4000, seeds=6)
-    for seed in range(6):
-        make_run(tmp_path, ENV, "cem", seed, [0, 95, 96], steps=[0, 1000, 8000], total=4000)
-        make_run(tmp_path, ENV, "td3", seed, [0, 1, 2], steps=[0, 1000, 4000], total=4000)
+    make_cells(tmp_path, ENV, {"cem": [96] * 6}, (0, 95), steps=[0, 1000, 8000], total=4000)
+    make_cells(tmp_path, ENV, {"td3": [2] * 6}, (0, 1), steps=[0, 1000, 4000])
     answer = answer_of(tmp_path)
     assert "6 of 6 runs of td3 never reach it" in answer.note
-    assert (answer.reason, answer.samples[1].scores) == ("", (4000.0,) * 6)
+    assert answer.reason == ""
+    assert answer.samples[1].scores == (4000.0,) * 6
 
 
-@pytest.mark.parametrize("reaches", [True, False])
-def test_a_run_that_never_reaches_a_score_needs_no_fewer_steps_than_one_that_ends_later(tmp_path, reaches):
+@pytest.mark.parametrize("last", [95, 2])
+def test_a_run_that_never_reaches_a_score_needs_no_fewer_steps_than_one_that_ends_later(tmp_path, last):
     write_study(tmp_path, 'metric = "reach", score = 90', steps=4000, seeds=6, pairs=("td3 cem",))
-    for seed in range(6):
-        make_run(tmp_path, ENV, "cem", seed, [0, 1, 95 if reaches else 2], steps=[0, 1000, 4500], total=4000)
-        make_run(tmp_path, ENV, "td3", seed, [0, 1, 2], steps=[0, 1000, 4000])
+    make_cells(tmp_path, ENV, {"cem": [last] * 6}, (0, 1), steps=[0, 1000, 4500], total=4000)
+    make_cells(tmp_path, ENV, {"td3": [2] * 6}, (0, 1), steps=[0, 1000, 4000])
     answer = answer_of(tmp_path)
-    assert (answer.standing, answer.samples[1].scores) == (Standing.UNDECIDED, (4000.0,) * 6)
+    assert answer.standing == Standing.UNDECIDED
+    assert answer.samples[1].scores == (4000.0,) * 6
 
 
 def test_what_differs_from_the_study_is_listed(tmp_path):
@@ -282,10 +282,10 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
     (study,) = load_studies(path).values()
     for name in ("cem", "td3"):
         for seed in (0, 1, 2, 7):  # 3 to 5 are missing, 7 is another seed
-            make_run(tmp_path, ENV, name, seed, [0, 1, 2], studies={"asked": study.sha256})
+            make_run(tmp_path, ENV, name, seed, [0, 1, 2], starts=[{"studies": {"asked": study.sha256}}])
     make_run(tmp_path, ENV, "cem", 4, [0.0], total=2000, status="failed")
     make_run(tmp_path, ENV, "cem", 3, [0, 1], total=1000)
-    folder = make_run(tmp_path, ENV, "td3", 5, [0, 1, 2], studies={"asked": "0" * 64})
+    folder = make_run(tmp_path, ENV, "td3", 5, [0, 1, 2], starts=[{"studies": {"asked": "0" * 64}}])
     (folder.parent / "seed-005.old-1").mkdir()
     differences = answered(tmp_path, lambda said: None).differences
     listed = {(row["entry"], row["what"], row["details"]) for row in differences}
@@ -293,18 +293,17 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
         ("cem", "failed", "seed 4"), ("cem", "seeds missing", "3, 5"),
         ("td3", "seeds missing", "3, 4"), ("td3", "moved aside", "seed-005 (1)"),
         ("td3", "another version of the study", "SHA-256 000000000000: seed 5"),
-        ("cem", "left out", "another budget: seed 3"),
+        ("cem", "left out", "another budget: seed 3"), ("td3", "left out", "another seed: seed 7"),
     }  # fmt: skip
-    assert ("td3", "left out", "another seed: seed 7") in listed
 
 
 def test_runs_with_another_end_or_other_processors_are_not_the_studys(tmp_path):
     path = write_study(tmp_path, seeds=8, more="simulated_time = { processes = 4 }\n")
-    path.write_text(path.read_text().replace('algo = "td3"', 'algo = "td3", processes = 1'))
+    edit(path, 'algo = "td3"', 'algo = "td3", processes = 1')
     write_runs(tmp_path, 2000, 1000, seeds=6, simulated=True)
     make_run(tmp_path, ENV, "cem", 6, [0, 0, -9000], simulated=True, generations=2)
-    config = make_run(tmp_path, ENV, "cem", 7, [0, 0, -9000], simulated=True) / "config.toml"
-    config.write_text(config.read_text().replace("simulated_time", "simulated_processes = 1\nsimulated_time"))
+    run = make_run(tmp_path, ENV, "cem", 7, [0, 0, -9000], simulated=True)
+    edit(run / "config.toml", "simulated_time", "simulated_processes = 1\nsimulated_time")
     answers = answered(tmp_path, lambda said: None)
     assert answers.answers[0].samples[0].seeds == (0, 1, 2, 3, 4, 5)
     assert {(row["entry"], row["what"], row["details"]) for row in answers.differences} == {
@@ -317,8 +316,7 @@ def test_runs_with_another_end_or_other_processors_are_not_the_studys(tmp_path):
 
 def test_what_stands_twice_in_compare_is_tested_once(tmp_path):
     path = write_study(tmp_path, f"envs = ['{ENV}', '{ENV}']", seeds=6)
-    text = path.read_text()
-    path.write_text(text.replace("compare = [", 'compare = [{ first = "cem", second = "td3" }, '))
+    edit(path, "compare = [", 'compare = [{ first = "cem", second = "td3" }, ')
     write_runs(tmp_path, 2000, 1000, seeds=6)
     assert answer_of(tmp_path).outcome["tests"] == 1
 
@@ -332,7 +330,9 @@ def test_the_report_of_a_folder_answers_its_study(tmp_path):
     assert "Claim: CEM scores higher. (Test, 1.1)" in run_report(results, "--out", out)
     (stored,) = read_json(out / "verdict.json")["studies"]
     (study,) = load_studies(path).values()
-    assert (stored["study"], stored["sha256"], stored["standing"]) == ("asked", study.sha256, "holds")
+    assert stored["study"] == "asked"
+    assert stored["sha256"] == study.sha256
+    assert stored["standing"] == "holds"
     (pair,) = stored["pairs"]
     assert pair["samples"][0]["runs"] == [f"mine/{ENV}/cem/seed-{seed:03d}" for seed in range(10)]
     assert pair["effect"][0] == pytest.approx(1000)
@@ -343,7 +343,7 @@ def test_a_baseline_is_tested_beside_what_a_study_compares(tmp_path):
     write_runs(tmp_path / "runs", 2000, 1000, seeds=6)
     for words, pairs in (((), []), (("--baseline", "td3"), [("cem", "td3")])):
         run_report(tmp_path / "runs", "--out", tmp_path / "report", *words)
-        verdicts = read_json(tmp_path / "report" / "verdict.json")["verdicts"]
+        verdicts = read_json(tmp_path / "report/verdict.json")["verdicts"]
         assert [(pair["first"]["name"], pair["second"]["name"]) for pair in verdicts["all-runs"]] == pairs
         assert verdicts["asked"] == []
 
@@ -351,14 +351,15 @@ def test_a_baseline_is_tested_beside_what_a_study_compares(tmp_path):
 def test_studies_that_cannot_be_read_are_left_out_and_none_is_more_than_text(tmp_path):
     results = tmp_path / "results"
     path = write_study(results / "mistake", pairs=("cem td4",))
-    path.write_text(path.read_text().replace('"td4" }', '"td3" }', 1))
+    edit(path, '"td4" }', '"td3" }')
     write_study(results / "page", name="all-runs")
     write_study(results / "script", claim="<script>alert(1)</script>")
     for name, steps in (("mistake", 1000), ("page", 3000), ("script", 2000)):
         write_runs(results / name, 2000, 1000, seeds=2, steps=[0, 500, steps])
     (results / "study.toml").symlink_to(write_study(tmp_path / "elsewhere", name="linked"))
     said = run_report(results, "--out", tmp_path / "report")
-    assert ["study.toml, line" in said, "'all-runs'" in said] == [True, True]
-    assert "<script>alert(1)" not in read(tmp_path / "report" / "index.html")
-    stored = read_json(tmp_path / "report" / "verdict.json")
+    assert "study.toml, line" in said
+    assert "'all-runs'" in said
+    assert "<script>alert(1)" not in read(tmp_path / "report/index.html")
+    stored = read_json(tmp_path / "report/verdict.json")
     assert [study["study"] for study in stored["studies"]] == ["asked"]

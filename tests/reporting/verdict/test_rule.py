@@ -11,7 +11,7 @@ from scipy import stats
 from erlbench.reporting.formats import number
 from erlbench.reporting.significance import Case, compare, judge
 from erlbench.reporting.words import best_first, details, result, select_spoken, sentence
-from tests.files import edit, edit_json, read_json
+from tests.files import edit, edit_json, edit_rows, read_json
 from tests.reporting.compare import page_of, pairs_of, read, run_report, write_report
 from tests.reporting.make_runs import make_cells, make_run
 
@@ -86,13 +86,15 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
     said = (
         "Runs of a score higher than runs of b on One-v0 and Two-v0; 1 comparison is undecided and 1 has too few seeds."
     )
-    assert (result(pairs), result([])) == (said, "")
+    assert result(pairs) == said
+    assert result([]) == ""
     assert [pairs[i].env for i in select_spoken([pair.case for pair in pairs])] == ["One-v0", "Two-v0", "Four-v0"]
     printed, out = run_report(tmp_path / "runs", "--out", tmp_path / "out"), tmp_path / "out"
-    page = read(out / "all-runs" / "index.md").replace("\\", "")
+    page = read(out / "all-runs/index.md").replace("\\", "")
     stored = {pair["env"]: pair for pair in read_json(out / "verdict.json")["verdicts"]["all-runs"]}
     pair = stored["One-v0"]
-    assert (pair["case"], pair["first"]["scores"]) == ("decided", CLEAR[0])
+    assert pair["case"] == "decided"
+    assert pair["first"]["scores"] == CLEAR[0]
     least = 4 * 2 / math.comb(14, 7)  # all of one side above the other, in one of three tests; the table has three
     assert pair["outcome"]["p"] == pytest.approx(least * 3 / 4)
     for text in (printed, page):
@@ -111,6 +113,7 @@ def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs
     apart = [compare(first.scores, second.scores)["p_rank"] for first, second in combinations(comparison.rows[:-1], 2)]
     assert min(pair.p_holm for pair in pairs) == pytest.approx(21 * min(apart))
     assert {pair.name_against for pair in pairs_of(page_of(tmp_path, baseline="a"))} == {"a"}
+    assert len(pairs_of(page_of(*(tmp_path / ENV / name for name in "abcdef")))) == 15  # all pairs of six
 
 
 def test_below_six_seeds_no_table_has_an_interval_or_a_p(tmp_path):
@@ -118,12 +121,9 @@ def test_below_six_seeds_no_table_has_an_interval_or_a_p(tmp_path):
         make_cells(tmp_path / "runs", env, {"a": [10, 11], "b": [1, 2]})
     out = write_report(tmp_path / "runs", baseline="b")
     for table in ("tests", "aggregate", "metrics", "scores"):
-        columns = pd.read_csv(out / "all-runs" / f"{table}.csv")
-        hidden = [
-            name for name in columns if name.endswith(("_low", "_high")) or name.startswith(("p_", "probability"))
-        ]
-        assert hidden
-        assert columns[hidden].isna().all(axis=None), table
+        hidden = pd.read_csv(out / f"all-runs/{table}.csv").filter(regex="_low$|_high$|^p_|^probability")
+        assert hidden.size
+        assert hidden.isna().all(axis=None), table
 
 
 @pytest.mark.parametrize(("names", "seeds", "decided"), [("abcd", 6, True), ("abcde", 6, False), ("abcde", 7, True)])
@@ -140,7 +140,8 @@ def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names,
 def test_no_p_above_its_level_is_printed_as_the_level(tmp_path):
     """Three of 36 pairs are in the other order: p is 14 / 924, 0.0152."""
     pair = pair_of(tmp_path, [1.0, 2, 3, 4, 5, 9], [6.0, 7, 8, 10, 11, 12])
-    assert (pair.case, pair.p_holm) == (Case.UNDECIDED, pytest.approx(14 / 924))
+    assert pair.case == Case.UNDECIDED
+    assert pair.p_holm == pytest.approx(14 / 924)
     assert "p = 0.016 of the ranks, level 0.015" in details(pair)[0]
 
 
@@ -186,10 +187,10 @@ def test_the_margin_is_a_share_of_the_way_from_a_random_policy(origin, margin):
 def test_the_margin_of_successes_is_a_share_of_the_successes(tmp_path):
     for name, successes in (("a", "1 1"), ("b", "1 0"), ("c", ""), ("d", "")):
         for seed in range(6):
-            path = make_run(tmp_path, ENV, name, seed, [-200.0, -100, 1]) / "eval.csv"
-            pd.read_csv(path, dtype=str).assign(success=successes).to_csv(path, index=False)
+            edit_rows(make_run(tmp_path, ENV, name, seed, [-200.0, -100, 1]) / "eval.csv", success=successes)
     pair, *others = pairs_of(page_of(tmp_path, metric="success"))
-    assert (pair.case, pair.margin) == (Case.DECIDED, 0.05)
+    assert pair.case == Case.DECIDED
+    assert pair.margin == 0.05
     assert [other.name + other.name_against for other in others] == ["ac", "ad", "bc", "bd"]
     assert "6 of 6 seeds of c have no such score" in sentence(others[0])
 
