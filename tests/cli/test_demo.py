@@ -14,7 +14,7 @@ from tests.calls import call, refuse, succeed
 def test_it_ends_with_a_report_and_a_film(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "STEPS", 2000)
     output = succeed("demo", "--out", folder := tmp_path / "my demo")
-    assert (folder / "report" / "index.html").is_file()
+    assert (folder / "report/index.html").is_file()
     [film] = folder.glob("swimmer.*")
     assert f"Next: erlbench show '{folder / 'results'}'\n" in output
     assert film.stat().st_size > 10_000

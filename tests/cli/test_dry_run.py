@@ -10,7 +10,7 @@ def test_all_extras_that_a_study_needs_are_named_before_anything_starts(tmp_path
     known = registry.importlib.util.find_spec
     for where in (registry.importlib.util, catalogue):
         monkeypatch.setattr(where, "find_spec", lambda name: None if name in absent else known(name))
-    words = ["run", "--study", "esac-table-1", "--profile", "paper", "--dry-run", "--out", str(tmp_path)]
+    words = ["run", "--study", "esac-table-1", "--profile", "paper", "--dry-run", "--out", tmp_path]
     refuse("pip install 'erlbench[ppo,box2d,dm-control]'\n", *words)
     refuse("'erlbench[ppo]'", *words, "--env", "Hopper-v5@paper")
     succeed(*words, "--env", "Hopper-v5@paper", "--algo", "esac")

@@ -51,14 +51,14 @@ ACTS = {
     "3 GiB of nothing": lambda path: os.truncate(path, 3 << 30),
 }
 READERS = {
-    "show": ["show", "{run}"],
-    "show all": ["show", "{out}"],
-    "verify": ["verify", "{run}"],
-    "verify all": ["verify", "{out}"],
-    "verify --same-as": ["verify", "{run}", "--same-as", "{run}"],
-    "play": ["play", "{run}", "--no-video", "--steps", "3"],
-    "convert": ["convert", "{out}", "--to", "tensorboard", "--out", "{out}/../export"],
-    "convert to a bundle": ["convert", "{out}", "--out", "{out}/../export.zip"],
+    "show": "show {run}",
+    "show all": "show {out}",
+    "verify": "verify {run}",
+    "verify all": "verify {out}",
+    "verify --same-as": "verify {run} --same-as {run}",
+    "play": "play {run} --no-video --steps 3",
+    "convert": "convert {out} --to tensorboard --out {out}/../export",
+    "convert to a bundle": "convert {out} --out {out}/../export.zip",
     **dict.fromkeys(("cells", "evaluations", "episodes", "tasks", "generations")),  # frames of erlbench.load_results
 }
 PLAYING = ("verify", "verify all", "play")  # they take longer than all others together
@@ -101,7 +101,7 @@ def attacks(whole):
 def complaint(reader, place, out, codes=(0, 1, 2)):
     """What a reader of an attacked folder does wrong; empty where it reads or gives one message."""
     if words := READERS[reader]:
-        result = call(*(word.format(run=place, out=out) for word in words))
+        result = call(*(word.format(run=place, out=out) for word in words.split()))
         fine = result.exit_code in codes and not re.search("Traceback|unexpected |[\x1b\x07]", result.output)
         return "" if fine else f"{result.exit_code}: {result.output[-300:]}{result.exception!r:.200}"
     try:
@@ -119,7 +119,7 @@ def complaint(reader, place, out, codes=(0, 1, 2)):
 def test_who_reads_a_folder_reads_it_or_gives_one_message(whole, tmp_path, reader):
     """All readers together meet all attacks, each in a new copy of the run; one that is not attacked is read."""
     out = tmp_path / "results"
-    place = out / "InvertedPendulum-v5" / "cem" / "seed-000"
+    place = out / "InvertedPendulum-v5/cem/seed-000"
     shutil.copytree(whole, place)
     wrong = [*filter(None, [complaint(reader, place, out, codes=(0,))])]
     for what, name, attack in [*attacks(whole)][[*READERS].index(reader) :: len(READERS)]:
