@@ -4,25 +4,21 @@ A line of study_cells.txt.gz has the study, the profile, the folder without its 
 holds but the seed, the processes that the study pins, `one-core` where no second core is used, and the seeds.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
 from pathlib import Path
 
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
 from erlbench.experiment.studies import load_studies
-from erlbench.experiment.study import Study
+from tests.experiment.requested import cells_of
 
 FILE = Path(__file__).with_name("study_cells.txt.gz")
 
 
-def cell_lines(study: str, profile: str) -> list[str]:
+def cell_lines(study, profile):
     """The lines of one profile of a study, in the order of its cells."""
-    seeds: dict[str, list[int]] = {}
-    for cell in requested_cells(arguments({"study": (study,), "profile": profile})):
+    seeds = {}
+    for cell in cells_of(study=study, profile=profile):
         config = cell.config()
         assert config["run"].pop("seed") == cell.seed
         assert cell.directory.name == f"seed-{cell.seed:03d}"
@@ -32,12 +28,12 @@ def cell_lines(study: str, profile: str) -> list[str]:
     return [f"{study} {profile} {text} {','.join(map(str, listed))}" for text, listed in seeds.items()]
 
 
-def table_studies() -> dict[str, Study]:
+def table_studies():
     """The suite's studies without those of sentences."""
     return {name: study for name, study in load_studies().items() if not study.claim}
 
 
-def stored_lines() -> list[str]:
+def stored_lines():
     """All lines as they were written."""
     return gzip.decompress(FILE.read_bytes()).decode().splitlines()
 

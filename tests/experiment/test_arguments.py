@@ -8,8 +8,8 @@ import pytest
 import erlbench
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, seed_list
-from erlbench.experiment.command import requested_cells
 from erlbench.reporting.options import parse_style
+from tests.experiment.requested import cells_of
 from tests.tables import cells
 
 SEEDS = """
@@ -59,7 +59,8 @@ def test_a_tilde_is_the_home_wherever_a_path_is_given(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     here = write(tmp_path, 'out = "~/there"\ncosts = "~/costs.toml"\nsimulated_time = true\n')
     asked = arguments({"config": f"~/{os.path.basename(here)}"})
-    assert (asked.out, asked.costs) == (tmp_path / "there", tmp_path / "costs.toml")
+    assert asked.out == tmp_path / "there"
+    assert asked.costs == tmp_path / "costs.toml"
     assert arguments({"out": "~/res"}).out == tmp_path / "res"
     with pytest.raises(UsageError, match=f"{tmp_path}/style.toml cannot be read"):
         parse_style("~/style.toml")
@@ -119,12 +120,12 @@ def test_two_cells_do_not_share_a_folder_and_settings_go_to_the_algorithms_that_
     entry = 'algo = "td3", settings = { hidden = [8] }'
     texts[2] = texts[2].replace('algo = "cem", settings = { population = 12 }', entry).replace("Pendulum-v1", "Ant-v5")
     (tmp_path / "studies.toml").write_text("".join(texts), encoding="utf-8-sig")  # as Notepad writes it
-    assert len(requested_cells(arguments({"study": "one,two"}))) == 1  # the same cell
-    cells = requested_cells(arguments({"study": "three,one", "set": ("tau=0.1", "td3.discount=0.5")}))
+    assert len(cells_of(study="one,two")) == 1  # the same cell
+    cells = cells_of(study="three,one", set=("tau=0.1", "td3.discount=0.5"))
     assert [(cell.algo, getattr(cell.settings, "tau", None)) for cell in cells] == [("td3", 0.1), ("cem", None)]
     assert cells[0].settings.discount == 0.5
     with pytest.raises(UsageError, match="unknown setting 'tua'"):
-        requested_cells(arguments({"study": "three,one", "set": ("tua=0.1",)}))
+        cells_of(study="three,one", set=("tua=0.1",))
     (tmp_path / "studies.toml").write_text(texts[0].replace("12", "13") + texts[1])
     with pytest.raises(UsageError, match=r"settings\.population: 13 .*12"):
-        requested_cells(arguments({"study": "one,two"}))
+        cells_of(study="one,two")

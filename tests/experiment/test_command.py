@@ -6,21 +6,17 @@ import pytest
 import tomli_w
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
+from tests.experiment.requested import cells_of
 from tests.tables import cells
-
-
-def cells_of(**given):
-    return requested_cells(arguments(given))
 
 
 def test_a_preset_holds_for_the_algorithms_without_their_own_and_below_what_was_typed():
     cells = cells_of(algo=("cem,cem@default", "cem"), env=("Hopper-v5",), preset="no-extra-division")
     assert [cell.name for cell in cells] == ["cem@no-extra-division", "cem"]
     [cell] = cells_of(algo=("p-cem-rl@code",), env=("Hopper-v5",), set=("tau_cem=0.95",))  # which is the default
-    assert (cell.settings.tau_cem, cell.settings.batch_size) == (0.95, 256)
+    assert cell.settings.tau_cem == 0.95
+    assert cell.settings.batch_size == 256
 
 
 WORKERS = """
@@ -65,7 +61,9 @@ def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
         "set": ("hidden=8-8",),
     }
     plain, cell = cells_of(**given, env_set=("frame_skip=2", "healthy_z_range=[0.6, 2]"))
-    assert (plain.env, cell.env, cell.directory.name) == ("Hopper-v5", "Hopper-v5@paper", "seed-003")
+    assert plain.env == "Hopper-v5"
+    assert cell.env == "Hopper-v5@paper"
+    assert cell.directory.name == "seed-003"
     assert cell.config()["env_settings"] == {"frame_skip": 2, "healthy_z_range": [0.6, 2]}
     path = tmp_path / "config.toml"
     path.write_text(tomli_w.dumps(cell.config()))
@@ -78,7 +76,9 @@ def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the
     (tmp_path / "costs.toml").write_text(tomli_w.dumps({"costs": vars(costs), "machine": {"cores": 4}}))
     modelled = {"costs": str(tmp_path / "costs.toml"), "simulated_processes": "64", "simulated_critic": "shared"}
     [cell] = cells_of(algo=("aes-rl",), env=("Hopper-v5",), simulated_time=True, **modelled)
-    assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")
+    assert cell.costs == costs
+    assert cell.simulated_processes == 64
+    assert cell.simulated_critic == "shared"
     assert cell.config()["costs"]["source"] == "this test"
     for name, value in (*modelled.items(), ("simulated_critic", "own")):
         with pytest.raises(UsageError, match="give --simulated-time, too"):

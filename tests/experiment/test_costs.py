@@ -7,6 +7,7 @@ import tomli_w
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import BILLION, Costs, load_costs
+from tests.files import edit
 
 TRUE = Costs(
     timestep=2e-4, critic_update=5e-3, actor_update=3e-3, overhead=1.5e-3, source="here", crowding=1.6, cores=4,
@@ -25,7 +26,7 @@ def test_a_file_gives_the_costs_and_a_mistake_in_it_is_named(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text(tomli_w.dumps({"costs": vars(TRUE), "machine": {"cores": 4}}))
     assert load_costs(path) == TRUE
-    path.write_text(path.read_text().replace("timestep = 0.0002", "timestep = -1"))
+    edit(path, "timestep = 0.0002", "timestep = -1")
     with pytest.raises(UsageError, match="'timestep' must be seconds"):
         load_costs(path)
     with pytest.raises(UsageError, match="cannot be read"):

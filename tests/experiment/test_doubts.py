@@ -15,23 +15,29 @@ from tests.reporting.compare import load_run
 from tests.runs import four_first, make_cell, rows, run
 
 ENV = "Pendulum-v1"
-GRADIENTS = [name for name in registry.ALGORITHMS if registry.find(name).critic_updates and name not in ("ppo", "trpo")]
-WARM_UP = [name for name in GRADIENTS if registry.find(name).warmup(registry.find(name).settings_type()) > 0]
 
 
-def cells(*words):
+def warmup_of(name):
+    algorithm = registry.find(name)
+    return algorithm.warmup(algorithm.settings_type()) if algorithm.critic_updates else 0
+
+
+WARM_UP = [name for name in registry.ALGORITHMS if name not in ("ppo", "trpo") and warmup_of(name) > 0]
+
+
+def cells(words):
     group = cli.make_context("erlbench", ["run"])  # click keeps the names of --help that a command's first context has
-    return requested_cells(arguments(command.make_context("run", list(words), parent=group).params))
+    return requested_cells(arguments(command.make_context("run", words.split(), parent=group).params))
 
 
-def said(*words):
-    return [line for _, line in find_doubts(cells(*words), problem)]
+def said(words):
+    return [line for _, line in find_doubts(cells(words), problem)]
 
 
 @pytest.mark.parametrize("algo", four_first(WARM_UP))
 def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_trained(algo, tmp_path):
-    warmup = registry.find(algo).warmup(registry.find(algo).settings_type())
-    (line,) = said("--algo", algo, "--env", ENV, "--total-timesteps", str(warmup))
+    warmup = warmup_of(algo)
+    (line,) = said(f"--algo {algo} --env {ENV} --total-timesteps {warmup}")
     assert "start_timesteps" in line
     assert f"{warmup:,}" in line
     cell = make_cell(algo, tmp_path, steps=300, env=ENV, settings={"start_timesteps": 300})
@@ -40,40 +46,38 @@ def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_t
     assert RunFiles(cell.directory).status()["never_trained"] is True
     warned = []
     found = load_run(cell.directory, warned.append)
-    assert (found.status, found.done) == (NEVER_TRAINED, False)
+    assert found.status == NEVER_TRAINED
+    assert not found.done
     (warning,) = warned
     assert warning.startswith(f"{cell.directory}: made no gradient step")
 
 
 def test_a_run_that_trains_nobody_on_purpose_has_a_score(tmp_path):
     """`coupling=none` is the search alone: no warm-up is missing, and a report compares it."""
-    assert not any("start_timesteps" in line for line in said(
-        "--algo", "cem-rl", "--env", ENV, "--total-timesteps", "300", "--set", "coupling=none", "--name", "x"
-    ))  # fmt: skip
+    doubts = said(f"--algo cem-rl --env {ENV} --total-timesteps 300 --set coupling=none --name x")
+    assert "start_timesteps" not in " ".join(doubts)
     settings = {"coupling": "none", "start_timesteps": 300}
     cell = make_cell("cem-rl", tmp_path, steps=300, env=ENV, settings=settings)
     assert run(cell) == 0
     assert RunFiles(cell.directory).status()["never_trained"] is False
     found = load_run(cell.directory, pytest.fail)
-    assert (found.status, found.done) == ("done", True)
+    assert found.status == "done"
+    assert found.done
 
 
 def test_a_budget_of_one_generation_and_a_frequency_above_the_budget_are_named():
-    (line,) = said("--algo", "openai-es", "--env", ENV, "--total-timesteps", "2000")
-    assert "generation" in line
+    (line,) = said(f"--algo openai-es --env {ENV} --total-timesteps 2000")
     assert "--set population" in line
-    (line,) = said("--algo", "cem", "--env", "function:sphere", "--total-timesteps", "2000", "--eval-freq", "5000")
+    (line,) = said("--algo cem --env function:sphere --total-timesteps 2000 --eval-freq 5000")
     assert "--eval-freq 200" in line
-    assert said("--algo", "td3,cem", "--env", ENV, "--total-timesteps", "100000") == []
+    assert said(f"--algo td3,cem --env {ENV} --total-timesteps 100000") == []
 
 
-@pytest.mark.parametrize(
-    ("words", "frequency"), [(("--total-timesteps", "3000"), 300), (("--total-timesteps", "1000000"), 5000)]
-)
-def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
-    (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words)
+@pytest.mark.parametrize(("steps", "frequency"), [(3000, 300), (1_000_000, 5000)])
+def test_evaluations_follow_the_budget_unless_they_are_typed(steps, frequency):
+    (cell,) = cells(words := f"--algo cem --env function:sphere --total-timesteps {steps}")
     assert cell.eval_freq == frequency
-    (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words, "--eval-freq", "1000")
+    (cell,) = cells(f"{words} --eval-freq 1000")
     assert cell.eval_freq == 1000
 
 

@@ -18,8 +18,7 @@ from tests.runs import make_cell, run
 def test_the_size_of_an_update_is_relative_to_that_of_the_cell_that_was_measured(tmp_path):
     """The costs of the package name the cell; an update of half of its minibatch takes half as long."""
     measured = tomllib.loads(Path(str(files("erlbench.experiment") / BUILT_IN)).read_text())["cell"]
-    settings = {name: measured[name] for name in ("batch_size",)} | {"hidden": tuple(measured["hidden"])}
-    settings |= {"start_timesteps": 0}
+    settings = {"batch_size": measured["batch_size"], "hidden": tuple(measured["hidden"]), "start_timesteps": 0}
     whole = make_cell(measured["algo"], tmp_path, measured["env"], 10_000, final_episodes=1, settings=settings)
     task = problem(whole.env)
     assert update_size(whole.settings, task) == MEASURED

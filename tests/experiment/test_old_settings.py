@@ -9,12 +9,11 @@ import tomli_w
 
 from erlbench.algorithms.cem import CEM
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.records.run import config_hash
-from erlbench.running.command import run_cells
 from erlbench.running.folder import RunFolder
+from tests.experiment.requested import cells_of, run
+from tests.files import edit
 from tests.runs import interrupt_after, rows
 from tests.tables import cells
 
@@ -27,18 +26,17 @@ SMALL = {
 
 def started(out, **more):
     """The config.toml of a run that was begun with small settings, and interrupted."""
-    asked = arguments({**BASE, **SMALL, "out": str(out), **more})
-    (cell,) = requested_cells(asked)
+    given = {**BASE, **SMALL, "out": str(out), **more}
+    (cell,) = cells_of(**given)
     with pytest.MonkeyPatch.context() as patch:
         interrupt_after(patch, 10)
-        assert run_cells([cell], run_options(asked, ("erlbench", "run"))) == 130
+        assert run(**given) == 130
     return cell.directory / "config.toml"
 
 
 def again(out, **given):
     """The exit code of a later command with these options."""
-    asked = arguments({**BASE, "processes": 0, "quiet": True, "out": str(out), **given})
-    return run_cells(requested_cells(asked), run_options(asked, ("erlbench", "run")))
+    return run(**BASE, out=str(out), **given)
 
 
 def config(path):
@@ -92,12 +90,12 @@ def test_what_was_typed_and_differs_is_refused(tmp_path, given, refusal):
 def test_an_edited_file_is_refused_as_the_run_would_be_of_both_and_the_file_of_a_kill_is_not(tmp_path, monkeypatch):
     path = started(tmp_path)
     before, write = path.read_text(), RunFolder.write
-    path.write_text(before.replace("elites = 5", "elites = 2"))
+    edit(path, "elites = 5", "elites = 2")
     with pytest.raises(UsageError, match="was edited"):
         again(tmp_path)
     path.write_text(before)
     assert again(tmp_path) == 0
-    path.write_text(before.replace("elites = 5", "elites = 2"))
+    edit(path, "elites = 5", "elites = 2")
     with pytest.raises(UsageError, match="was edited"):
         again(tmp_path, total_timesteps=900)
     path.write_text(before)
@@ -138,11 +136,13 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(CEM, "settings_type", Later)
     later = dataclasses.replace(built_in_costs(), timestep=1.0)
     monkeypatch.setattr("erlbench.experiment.command.built_in_costs", lambda: later)
-    (fresh,) = requested_cells(arguments({**BASE, "out": str(tmp_path / "fresh"), "simulated_time": True}))
-    assert (fresh.settings.tau_cem, fresh.costs.timestep) == (0.5, 1.0)
+    (fresh,) = cells_of(**BASE, out=str(tmp_path / "fresh"), simulated_time=True)
+    assert fresh.settings.tau_cem == 0.5
+    assert fresh.costs.timestep == 1.0
     for typed in ({}, {"simulated_time": True}):
-        (cell,) = requested_cells(arguments({**BASE, "out": str(tmp_path), **typed}))
-        assert (cell.settings.tau_cem, cell.costs) == (0.95, load_costs(path))
+        (cell,) = cells_of(**BASE, out=str(tmp_path), **typed)
+        assert cell.settings.tau_cem == 0.95
+        assert cell.costs == load_costs(path)
         assert cell.config() == before
         assert any(text.startswith("settings.tau_cem: 0.95 ") for text in cell.kept)
     assert again(tmp_path) == 0
@@ -154,7 +154,8 @@ def test_a_setting_that_came_or_went_breaks_no_folder(tmp_path):
     change(path, "settings", tau_cem=None, abolished=3)
     assert again(tmp_path) == 0
     found = config(path)["settings"]
-    assert (found["tau_cem"], found["abolished"]) == (0.95, 3)
+    assert found["tau_cem"] == 0.95
+    assert found["abolished"] == 3
     with pytest.raises(UsageError, match="unknown setting 'abolished'"):
         again(tmp_path, set=("abolished=3",))
     change(path, "settings", tau_cem=None)

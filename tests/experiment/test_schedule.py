@@ -70,7 +70,8 @@ def test_few_cells_get_many_processes_and_many_cells_few(cells, cores, processes
     schedule = plan([moldable(100.0, cores)] * cells, cores=cores)
     forecast = schedule.forecast()
     assert {share.processes for share in schedule.shares} == {processes}
-    assert (forecast.at_once, forecast.seconds) == (at_once, pytest.approx(seconds))
+    assert forecast.at_once == at_once
+    assert forecast.seconds == pytest.approx(seconds)
 
 
 def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():

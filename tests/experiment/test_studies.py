@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
 from erlbench.experiment.studies import load_studies
 from erlbench.experiment.study import Entry, profile_settings
 from tests.calls import refuse
+from tests.experiment.requested import cells_of
 from tests.tables import cells
 
 SMALL = """\
@@ -58,7 +57,9 @@ def test_a_small_file(tmp_path):
         "aes-rl@linear-fixed", "aes-rl", "linear-fixed", 3, None, {"tau": 0.01}, "", "aes-rl@linear-fixed"
     )
     profile = one.profiles["smoke"]
-    assert (profile.seeds, profile.total_timesteps, profile.eval_freq) == ((0, 1), 1000, 5000)
+    assert profile.seeds == (0, 1)
+    assert profile.total_timesteps == 1000
+    assert profile.eval_freq == 5000
     assert isinstance(profile.total_timesteps, int)
     assert studies["two"].profiles["smoke"].seeds == (4,)
     assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
@@ -89,7 +90,7 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, n
     assert old in text
     Path("studies.toml").write_text(text.replace(old, new.replace("; ", "\n"), 1))
     with pytest.raises(UsageError) as caught:
-        requested_cells(arguments({"study": "one,two"}))
+        cells_of(study="one,two")
     assert str(caught.value).startswith("studies.toml")
     assert message in str(caught.value)
 
@@ -98,8 +99,7 @@ def test_an_entry_has_workers_where_its_schedule_has(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     entry = '"cem-rl", workers = 2, settings = { schedule = "steady-state" } }]'
     Path("studies.toml").write_text(SMALL.replace('"td3" }]', entry, 1))
-    cells = requested_cells(arguments({"study": "one,two"}))
-    assert {cell.workers for cell in cells if cell.algo == "cem-rl"} == {2}
+    assert {cell.workers for cell in cells_of(study="one,two") if cell.algo == "cem-rl"} == {2}
 
 
 LIKE = """
@@ -115,7 +115,9 @@ seeds = [7]
 
 def test_a_study_takes_from_another_what_it_leaves_out(tmp_path):
     one, three = (load(tmp_path, SMALL + LIKE)[name] for name in ("one", "three"))
-    assert (three.name, three.title, three.kind) == ("three", "One", "curves")
+    assert three.name == "three"
+    assert three.title == "One"
+    assert three.kind == "curves"
     assert three.entries == one.entries
     assert three.profiles["smoke"].envs == ("Walker2d-v5",)
     assert three.profiles["smoke"].seeds == (7,)
@@ -135,4 +137,4 @@ def test_a_mistake_in_the_users_file_is_the_error_of_a_study_that_stands_there(t
         Path("results", "smoke", "study.toml").write_text(SMALL)
     Path("studies.toml").write_text(SMALL.replace("seeds = 2", "seed = 2"))
     refuse("studies.toml, line 2: unknown key 'seed'", "run", "--study", "one", "--dry-run")
-    assert len(requested_cells(arguments({"study": "aes-rl-table-1"}))) > 0  # one of the suite's
+    assert cells_of(study="aes-rl-table-1")  # one of the suite's

@@ -29,20 +29,26 @@ compare = [
 """
 
 
-def load(tmp_path, old="", new="", text=WALL_CLOCK):
-    assert old in text
+def load(tmp_path, old="", new=""):
+    assert old in WALL_CLOCK
     path = tmp_path / "studies.toml"
-    path.write_text(text.replace(old, new, 1))
+    path.write_text(WALL_CLOCK.replace(old, new, 1))
     return load_studies(path)["wall-clock"]
 
 
 def test_a_study_of_ten_lines(tmp_path):
     study = load(tmp_path)
-    assert (study.kind, study.has_profiles, study.times_cells) == ("scores", False, True)
+    assert study.kind == "scores"
+    assert not study.has_profiles
+    assert study.times_cells
     profile = study.profiles[NO_PROFILE]
-    assert (profile.seeds, profile.total_timesteps, profile.eval_freq) == ((0, 1, 2, 3, 4), 30_000, 3000)
+    assert profile.seeds == (0, 1, 2, 3, 4)
+    assert profile.total_timesteps == 30_000
+    assert profile.eval_freq == 3000
     aes_rl = study.entries[1]
-    assert (aes_rl.name, aes_rl.algo, aes_rl.preset) == ("aes-rl@fixed-ratio", "aes-rl", "fixed-ratio")
+    assert aes_rl.name == "aes-rl@fixed-ratio"
+    assert aes_rl.algo == "aes-rl"
+    assert aes_rl.preset == "fixed-ratio"
     assert [profile.entry_envs(entry) for entry in study.entries] == [("HalfCheetah-v5", "Hopper-v5"), ("Hopper-v5",)]
     assert [profile.timesteps("Hopper-v5", entry) for entry in study.entries] == [30_000, 20_000]
     assert study.compare == (Pair("aes-rl@fixed-ratio", "cem-rl", metric="minutes", less_by="75 %"),)
