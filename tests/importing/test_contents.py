@@ -8,7 +8,8 @@ import pytest
 import erlbench
 from erlbench.conversion import import_runs
 from erlbench.errors import UsageError
-from tests.importing.files import HEADER, write_evaluations, write_events, write_monitor
+from tests.files import edit
+from tests.importing.files import write_evaluations, write_events, write_monitor
 
 NAMES = {"env": "A-v1", "algo": "ppo", "seed": 0}
 
@@ -33,9 +34,8 @@ def test_steps_of_evaluations_go_on_at_each_start(results, tmp_path, steps, coun
 
 
 def test_monitors_of_several_workers_that_started_twice_are_merged_by_the_clock(results, tmp_path):
-    for number, rows in enumerate((("1,10,1", "2,10,4", "3,10,1"), ("4,5,2", "5,5,3.5", "6,5,2"))):
-        path = write_monitor(tmp_path / f"logs/{number}.monitor.csv", "A-v1")
-        path.write_text(HEADER.format("A-v1") + "\n".join([*rows, ""]))
+    for number, rows in enumerate(("1,10,1\n2,10,4\n3,10,1\n", "4,5,2\n5,5,3.5\n6,5,2\n")):
+        write_monitor(tmp_path / f"logs/{number}.monitor.csv", rows=rows)
     episodes = results(tmp_path / "logs", **NAMES).episodes
     assert episodes["r"].tolist() == [1, 4, 5, 2, 3, 6]
     assert episodes["t"].tolist() == [1, 2, 3.5, 4, 5, 5.5]
@@ -51,9 +51,8 @@ def test_files_of_other_programs_beside_those_of_a_run_are_left_out(results, tmp
 
 
 def test_a_worker_whose_first_episode_goes_on_has_no_row(results, tmp_path):
-    for number, text in enumerate(("1,10,1\n", "", "2,")):
-        path = write_monitor(tmp_path / f"logs/{number}.monitor.csv", "A-v1")
-        path.write_text(HEADER.format("A-v1") + text)
+    for number, rows in enumerate(("1,10,1\n", "", "2,")):
+        write_monitor(tmp_path / f"logs/{number}.monitor.csv", rows=rows)
     assert results(tmp_path / "logs", **NAMES).episodes["r"].tolist() == [1]
 
 
@@ -83,12 +82,11 @@ def test_successes_of_evaluations_are_those_of_the_suite(results, tmp_path, valu
 
 @pytest.mark.parametrize("column", ["is_success", "success"])
 def test_columns_of_a_monitor_may_be_successes(results, tmp_path, column):
-    path, words = tmp_path / "monitor.csv", ("[ True]", "", "0.3", "False", "None")
-    rows = [f"{number},1,{number},{word}" for number, word in enumerate(words, 1)]
-    path.write_text("\n".join([HEADER.format("A-v1").strip() + f",{column}", *rows, ""]))
+    rows = "1,1,1,[ True]\n2,1,2,\n3,1,3,0.3\n4,1,4,False\n5,1,5,None\n"
+    path = write_monitor(tmp_path / "monitor.csv", rows=rows, more=f",{column}")
     success = results(path, **NAMES).episodes["success"].tolist()
     assert [None if math.isnan(value) else value for value in success] == [1, None, 1, 0, None]
-    path.write_text(path.read_text().replace("0.3", "maybe"))
+    edit(path, ",0.3", ",maybe")
     with pytest.raises(UsageError, match=rf"line 5: its column {column} has 'maybe'"):
         results(path, **NAMES)
 

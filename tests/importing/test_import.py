@@ -38,20 +38,24 @@ def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken, tmp_path
     out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000, "--licence", "MIT")
     one, two = runs_in(out)
     saved = np.load(SB3 / "ppo/Pendulum-v1_1/evaluations.npz")
-    assert (one.env, one.name, one.seed, two.seed) == ("Pendulum-v1", "sb3-ppo", 1, 2)
+    assert one.env == "Pendulum-v1"
+    assert one.name == "sb3-ppo"
+    assert one.seed == 1
+    assert two.seed == 2
     np.testing.assert_array_equal(one.evaluations.timesteps, saved["timesteps"])
     np.testing.assert_allclose(one.evaluations.return_mean, saved["results"].mean(axis=1), rtol=1e-15)
     np.testing.assert_array_equal(one.evaluations.evaluation_timesteps, saved["ep_lengths"].sum(axis=1).cumsum())
     assert one.imported.returns == EVALUATIONS
-    assert (one.imported.origin, one.imported.licence) == ("Jane Doe", "MIT")
+    assert one.imported.origin == "Jane Doe"
+    assert one.imported.licence == "MIT"
     assert one.done
     assert one.total_timesteps == 3000
     for name, column in (("results", "returns"), ("ep_lengths", "lengths")):
         np.testing.assert_array_equal(saved[name], [*erlbench.load_results(one.path).evaluations[column]])
     page = erlbench.report(out, out=tmp_path / "report").with_name("all-runs")
     assert "Jane Doe" in (page / "imported.csv").read_text()
-    words = ("--algo", "cem", "--name", "sb3-ppo", "--env", "Pendulum-v1", "--seeds", "1,", "--out", out)
-    assert call("run", *words).exit_code == 2
+    words = "run --algo cem --name sb3-ppo --env Pendulum-v1 --seeds 1, --out"
+    assert call(*words.split(), out).exit_code == 2
     refuse("", "play", one.path, "--no-video")
 
 
@@ -66,7 +70,9 @@ def test_what_no_file_says_is_unknown_and_not_zero(taken):
     assert cells["total_timesteps"].isna().all()
     assert cells["workers"].isna().all()
     *_, short = runs_in(taken(SB3, "--layout", LAYOUT, "--total-timesteps", 10_000, "--name", "short"))
-    assert (short.name, short.status, short.done) == ("short", "interrupted", False)
+    assert short.name == "short"
+    assert short.status == "interrupted"
+    assert not short.done
 
 
 def test_episodes_of_monitor_are_training_episodes_and_without_evaluations_they_give_the_curve(taken, tmp_path):
@@ -84,7 +90,10 @@ def test_episodes_of_monitor_are_training_episodes_and_without_evaluations_they_
 
 def test_an_event_file_of_cleanrl_says_its_run(taken):
     one, two = runs_in(taken(CLEANRL))
-    assert (one.env, one.name, one.seed, two.seed) == ("Pendulum-v1", "cleanrl-ppo_continuous_action", 1, 2)
+    assert one.env == "Pendulum-v1"
+    assert one.name == "cleanrl-ppo_continuous_action"
+    assert one.seed == 1
+    assert two.seed == 2
     events = read_events(CLEANRL / "Pendulum-v1__ppo_continuous_action__1__1795658158")
     scalars = events.Scalars("charts/episodic_return")
     episodes = erlbench.load_results(one.path).episodes
@@ -93,7 +102,8 @@ def test_an_event_file_of_cleanrl_says_its_run(taken):
     assert episodes["t"].tolist() == [scalar.wall_time - events.FirstEventTimestamp() for scalar in scalars]
     assert one.imported.returns == TRAINING
     assert math.isnan(one.evaluations.all_steps[-1])
-    assert (one.total_timesteps, one.status) == (6000, "done")  # of the settings that CleanRL writes as a text
+    assert one.total_timesteps == 6000  # of the settings that CleanRL writes as a text
+    assert one.status == "done"
     refuse("budget is 6000 and 7000", "convert", CLEANRL, "--origin", "us", "--total-timesteps", 7000)
 
 
@@ -114,7 +124,7 @@ def test_a_csv_has_any_number_of_runs_and_evaluations_of_several_episodes(taken,
 
 def test_verify_finds_no_difference_in_what_another_program_may_write(taken, tmp_path):
     """Equal returns and a mean near 0, training beyond the last evaluation, and evaluations that miss the budget."""
-    path = write_monitor(tmp_path / "logs/monitor.csv", "A-v1")
+    path = write_monitor(tmp_path / "logs/monitor.csv")
     returns = [[0.1, 0.1, 0.1], [0.1, 0.2, -0.3], [1.0, 2.0, 4.0]]
     np.savez(path.parent / "evaluations.npz", timesteps=[10, 20, 28], results=returns, ep_lengths=np.ones((3, 3)))
     out = taken(path.parent, "--algo", "ppo", "--seed", 0, "--total-timesteps", 30)
