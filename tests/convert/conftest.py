@@ -1,20 +1,17 @@
 """The user whose name no bundle has."""
 
-from __future__ import annotations
-
 import platform
 import tempfile
-from pathlib import Path
 
 import pytest
 from multiprocess import util
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """The user alice on bigbox.lab, whose home folder is not below /home."""
     util.get_temp_dir()  # that of the sockets of processes, for the life of this one: below the usual folder
-    folder = tmp_path / "people" / "alice"
+    folder = tmp_path / "people/alice"
     folder.mkdir(parents=True)
     (tmp_path / "tmp").mkdir()
     for name in ("LOGNAME", "USER"):

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import tomli_w
 
 import erlbench
 from erlbench import bundle
@@ -26,25 +25,26 @@ RUN = "Foo-v5/cem/seed-000"
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def seal(run):
-    """Write the checksums of a run's files."""
-    edit_json(run / "status.json", files={name: file_checksum(run / name) for name in (*SMALL, "eval.csv")})
+@pytest.fixture
+def run(tmp_path):
+    return make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
+
+
+SOURCES = '[imported.sources]\n"events.out.tfevents.1.bigbox.2" = "0"\n'
 
 
 def study(folder, home):
     """A run with checksums; home folder, user and host stand wherever they may in its files."""
-    run = make_run(folder, "Foo-v5", "cem", 0, [0, 10, 20])
-    config = erlbench.files.read_toml(run / "config.toml")
-    config |= {"env_settings": {"xml_file": f"{home}/robots/ant.xml"}}
-    config |= {"imported": {"sources": {"events.out.tfevents.1.bigbox.2": "0"}}}
-    (run / "config.toml").write_text(tomli_w.dumps(config))
-    start = {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
-    more = {"command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}}
-    edit_json(run / "meta.json", lambda meta: meta["starts"][0].update(start), **more)
+    xml, key = f"{home}/robots/ant.xml", f"{home}/bin/erlbench run --key hf_abcdef"
+    run = make_run(
+        folder, "Foo-v5", "cem", 0, [0, 10, 20], message=f"{xml} is gone from bigbox.lab, says alice",
+        settings=f'[env_settings]\nxml_file = "{xml}"\n{SOURCES}', starts=[{"command_line": key}],
+    )  # fmt: skip
+    digest, overrides = config_hash(run), {"cwd": "/scratch/alice/x"}
+    edit_json(run / "meta.json", lambda meta: meta["starts"][0].update(config_sha256=digest), overrides=overrides)
     with open(run / "events.csv", "a") as file:
         file.write(f"1.0,worker died,in {home}/x on bigbox\n3.0,worker died,/home/bob/y\n")
-    edit_json(run / "status.json", message=f"{home}/robots/ant.xml is gone from bigbox.lab, says alice")
-    seal(run)
+    edit_json(run / "status.json", files={name: file_checksum(run / name) for name in (*SMALL, "eval.csv")})
     return folder
 
 
@@ -58,7 +58,8 @@ def test_no_member_names_host_user_or_home_and_checksums_hold(tmp_path, home, mo
     assert contents(results) == before
     with open_bundles([tmp_path / "x.zip"]) as (folder,):
         members = contents(folder)
-        assert (folder.name, f"{RUN}.old-1/status.json" in members) == ("user-results", True)
+        assert folder.name == "user-results"
+        assert f"{RUN}.old-1/status.json" in members
         for name, content in members.items():
             for secret in ("alice", "bigbox", "bob", "people", "command_line", "hf_abcdef"):
                 assert secret not in f"{name} {content}", name
@@ -73,19 +74,17 @@ def test_no_member_names_host_user_or_home_and_checksums_hold(tmp_path, home, mo
         assert name_hider()("/data/x of /home/alice/x") == "/data/x of ~/x"
 
 
-def test_a_damaged_run_or_one_with_a_link_is_named_and_not_bundled(tmp_path):
-    run = make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
-    results = tmp_path / "mine"
+def test_a_damaged_run_or_one_with_a_link_is_named_and_not_bundled(tmp_path, run):
     (run / "tasks.csv").unlink()
     (run / "tasks.csv").symlink_to(tmp_path / "secret")
     with pytest.raises(UsageError, match="a link"):
-        write_bundle([results], tmp_path / "x.zip")
+        write_bundle([run], tmp_path / "x.zip")
     (run / "tasks.csv").unlink()
     for name, text in (("meta.json", "[" * 100_000), ("status.json", "[]"), ("config.toml", "\udcff")):
         whole = (run / name).read_bytes()
         (run / name).write_text(text, errors="surrogateescape")
         with pytest.raises(UsageError, match=name):
-            write_bundle([results], tmp_path / "x.zip")
+            write_bundle([run], tmp_path / "x.zip")
         (run / name).write_bytes(whole)
     assert not (tmp_path / "x.zip").exists()
 
@@ -99,9 +98,8 @@ def test_a_name_that_must_stay_is_named(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_bundle_holds_files_of_runs_alone_and_the_study_as_it_is(tmp_path, capsys):
+def test_a_bundle_holds_files_of_runs_alone_and_the_study_as_it_is(tmp_path, run, capsys):
     assert bundle.STUDY == studies.FILE
-    run = make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
     results = tmp_path / "mine"
     text = b'[studies.one]\nclaim = "alice is \xe9lue"\n'  # no text in UTF-8
     (results / bundle.STUDY).write_bytes(text)
@@ -138,8 +136,7 @@ def test_the_study_of_each_of_several_folders_is_bundled_or_refused(tmp_path):
         write_bundle(folders, tmp_path / "x.zip")
 
 
-def test_only_a_bundle_is_replaced(tmp_path):
-    results = make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
+def test_only_a_bundle_is_replaced(tmp_path, run):
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
         archive.writestr("summer/1.jpg", b"x")
     (tmp_path / "x.zip").write_bytes(b"my thesis")
@@ -147,19 +144,19 @@ def test_only_a_bundle_is_replaced(tmp_path):
     before = contents(tmp_path)
     for name in ("x.zip", "photos.zip", "link.zip"):
         with pytest.raises(UsageError, match=name):
-            write_bundle([results], tmp_path / name)
+            write_bundle([run], tmp_path / name)
     assert contents(tmp_path) == before
     (tmp_path / ".z.zip").symlink_to(tmp_path / "x.zip")  # where the new file is made
     for _ in range(2):
-        write_bundle([results], tmp_path / "z.zip")
+        write_bundle([run], tmp_path / "z.zip")
     assert (tmp_path / "x.zip").read_bytes() == b"my thesis"
     assert not (tmp_path / ".z.zip").exists()
 
 
 def test_commands_read_a_bundle_of_a_real_run_as_a_folder(tmp_path, home, monkeypatch):
     monkeypatch.chdir(home)
-    words = ("--total-timesteps", 600, "--eval-freq", 300, "--processes", 0, "--env-set", "max_episode_steps=50")
-    succeed("run", "--algo", "cem", "--env", "CartPole-v1", "--seeds", 2, *words, "--out", "mine")
+    words = "--seeds 2 --total-timesteps 600 --eval-freq 300 --processes 0 --env-set max_episode_steps=50 --out mine"
+    succeed("run", "--algo", "cem", "--env", "CartPole-v1", *words.split())
     succeed("convert", "mine", "--out", "x.zip")
     checks = dict(re.findall(r"^(\w+) +(agrees|cannot be verified) ", succeed("verify", "x.zip", "-v"), re.MULTILINE))
     assert checks["checksums"] == "cannot be verified"  # meta.json is redacted
