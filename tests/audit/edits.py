@@ -5,8 +5,8 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -17,8 +17,7 @@ AGAIN = "only `--again`"
 NOTHING = "nothing"
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """An edit of a run of TD3; which checks differ without and with renewed checksums.
 
     `renewed` may be `AGAIN` or `NOTHING`. `make` edits the run's folder, and returns the folder if it is moved.

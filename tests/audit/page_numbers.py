@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "results" / "reference"
+REFERENCE = ROOT / "results/reference"
 
 
 def mean_of(rows, start, end):

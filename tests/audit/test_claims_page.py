@@ -63,7 +63,7 @@ def test_the_sentences_have_the_numbers_of_the_runs():
         f"CMA-ES leads OpenAI-ES by {shown(welch(full, es))}",
         f"a further {shown(welch(savings('aes-rl'), savings('p-cem-rl-b256@barriers')), ' percentage points')}",
     ]
-    text = " ".join((ROOT / "docs" / "claims.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs/claims.md").read_text(encoding="utf-8").split())
     assert [phrase for phrase in phrases if phrase not in text] == []
 
 

@@ -80,8 +80,8 @@ def test_the_command_of_the_figure_draws_it_and_gives_the_numbers(tmp_path, monk
     words[words.index("--out") + 1] = str(tmp_path / "report")
     monkeypatch.chdir(REFERENCE)
     run_report(*words[1:])
-    assert (tmp_path / "report" / "all-runs" / "curves-HalfCheetah-v5.png").stat().st_size > 10_000
-    rows = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv").set_index("name")
+    assert (tmp_path / "report/all-runs/curves-HalfCheetah-v5.png").stat().st_size > 10_000
+    rows = pd.read_csv(tmp_path / "report/all-runs/scores.csv").set_index("name")
     for title, name in NAMES.items():
         stretch = pd.DataFrame(scores(name, 3e5), columns=["seed", "score"])
         seeds = stretch.groupby("seed").score

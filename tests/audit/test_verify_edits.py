@@ -1,7 +1,6 @@
 """Each edit of `edits.py` is made on a copy of a run, and the checks that it names find it; the others do not."""
 
 import csv
-import json
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
 from erlbench.verification.comparison import run_again
 from tests.audit.edits import AGAIN, EDITS, NOTHING, config, move, renew, rows, table, update
 from tests.audit.page_numbers import REFERENCE, ROOT
+from tests.files import read_json
 from tests.runs import make_cell, run, verify
 
 
@@ -21,12 +21,12 @@ def names(text):
 
 def parameters():
     """Of each edit; all but the first that each check finds are slow."""
-    first = {}
+    known, listed = set(), []
     for edit in EDITS:
-        for name in sorted(names(edit.differing) | names(edit.renewed)):
-            first.setdefault(name, edit.what)
-    marks = {edit: () if edit.what in first.values() else pytest.mark.slow for edit in EDITS}
-    return [pytest.param(edit, marks=marks[edit], id=edit.what) for edit in EDITS]
+        new = (names(edit.differing) | names(edit.renewed)) - known
+        known |= new
+        listed.append(pytest.param(edit, marks=() if new else pytest.mark.slow, id=edit.what))
+    return listed
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +73,13 @@ def test_an_edit_is_found_by_what_the_table_names(folder, edit):
 def test_a_second_run_finds_what_the_table_leaves_to_it(folder, edit):
     path = edit.make(folder) or folder
     renew(path)
-    assert json.loads((path / "status.json").read_text())["status"] == "done"
+    assert read_json(path / "status.json")["status"] == "done"
     check = run_again(path, sum(1 for _ in open(path / "eval.csv")) - 2)
     assert check.outcome == (DIFFERS if edit.renewed == AGAIN else AGREES), check
 
 
 def test_the_documentation_has_the_table_and_everything_agrees_before_an_edit(made):
-    with open(ROOT / "docs" / "data" / "edits.csv", encoding="utf-8", newline="") as file:
+    with open(ROOT / "docs/data/edits.csv", encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == table()
     assert set(outcomes(verify(made[0])).values()) == {AGREES}
 
@@ -122,8 +122,8 @@ def test_the_same_run_twice_other_seeds_and_runs_that_reach_one_optimum_are_no_c
 
 
 def test_an_older_run_never_agrees_in_what_it_does_not_hold(tmp_path):
-    stored = REFERENCE / "halfcheetah" / "HalfCheetah-v5" / "td3" / "seed-000"
-    copy = Path(shutil.copytree(stored, tmp_path / "HalfCheetah-v5" / "td3" / "seed-000"))
+    stored = REFERENCE / "halfcheetah/HalfCheetah-v5/td3/seed-000"
+    copy = Path(shutil.copytree(stored, tmp_path / "HalfCheetah-v5/td3/seed-000"))
     before = outcomes(verify(copy))
     config(r"learning_rate = [\d.e-]+", "learning_rate = 0.01")(copy)
     assert outcomes(verify(copy)) == before

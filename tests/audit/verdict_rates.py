@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-DATA = Path(__file__).parents[2] / "docs" / "data"  # tables of docs/how-we-decide.md
+DATA = Path(__file__).parents[2] / "docs/data"  # tables of docs/how-we-decide.md
 STUDIES = 20_000
 LEVEL, MARGIN, FEWEST, ALIKE = 0.05, 0.1, 6, 20
 SPREADS = (1, 2, 5, 20)  # of one side, times the other's
