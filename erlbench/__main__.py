@@ -54,7 +54,7 @@ def _leave(number: int, frame: object) -> None:
     An exception would come up in the middle of an import, where libraries turn it into other errors.
     """
     with suppress(OSError):
-        os.write(2, b"\x1b[?25h" * os.isatty(2) + b"erlbench: interrupted\n")  # a progress bar hides the cursor
+        os.write(2, b"erlbench: interrupted\n")
     for name in ("multiprocess", "multiprocessing"):
         for child in getattr(sys.modules.get(name), "active_children", list)():  # the module may be half imported
             child.kill()  # it may be in C code, where it hears nothing

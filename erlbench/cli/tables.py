@@ -19,9 +19,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     A title has an empty line before it.
     """
     texts = [[strip_unpacked(printable(str(value)).replace("\n", " ")) for value in row] for row in rows]
-    if title:
-        click.secho(f"\n{strip_unpacked(title)}", bold=True)
+    title = title and f"\n{strip_unpacked(title)}\n"
     if not sys.stdout.isatty():
+        click.echo(title, nl=False)
         widths = [max(map(len, column)) for column in zip(columns, *texts)]
         for row in (columns, *texts):
             click.echo(GAP.join(map(str.ljust, row, widths)).rstrip())
@@ -36,7 +36,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column, overflow="fold")
     for row in texts:
         table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)  # honours NO_COLOR
+    console = Console(highlight=False)  # honours NO_COLOR and TERM=dumb
+    console.print(Text(title, "bold"), end="")
+    console.print(table)
 
 
 def setting_texts(values: Values) -> list[tuple[str, str]]:

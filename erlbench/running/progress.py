@@ -54,11 +54,13 @@ class Display:
 
     def __init__(self, verbosity: int = 0, cells: int = 1, console: Console | None = None) -> None:
         stream: Any = Unbroken(sys.stderr)
-        self._console = console or Console(file=stream, highlight=False)  # honours NO_COLOR
+        self._console = console or Console(  # honours NO_COLOR
+            file=stream, highlight=False, emoji=False, force_terminal=stream.isatty()
+        )
         self._quiet = verbosity < 0
         self._cells, self._ended = cells, 0
         self._lock = threading.RLock()
-        draws = self._console.is_terminal and not self._quiet
+        draws = self._console.is_interactive and not self._quiet
         words = TextColumn("{task.fields[words]}", markup=False, style="dim", table_column=_cut(2))
         self._progress = _Picture(
             TextColumn("{task.description}", markup=False, table_column=_cut(1)), BarColumn(12), TimeRemainingColumn(),
@@ -68,6 +70,8 @@ class Display:
         self._progress.add_task("", total=cells, words="")  # of all cells together
         self._drawn = 0.0
         self._progress.start()
+        if draws:
+            self._console.show_cursor(True)  # it stays, whatever ends or suspends this process
 
     def update(self, cell: str, done: float, total: float, words: str, is_trained: bool = False) -> None:
         """Move the bar of a cell, or print a line when its last one is old enough.

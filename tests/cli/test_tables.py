@@ -19,3 +19,10 @@ def test_a_table_is_no_wider_than_its_terminal_and_loses_no_letter(monkeypatch, 
         assert max(map(len, lines)) <= width
         assert sorted(re.sub(r"[\s─]", "", "".join(lines))) == letters
     assert len(lines) == 3
+
+
+def test_a_dumb_terminal_gets_no_codes(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    print_table("title", ["a"], [["b"]])
+    assert capsys.readouterr().out.split() == ["title", "a", "─", "b"]

@@ -37,12 +37,27 @@ def test_a_terminal_has_bars_narrower_than_itself_and_keeps_the_lines_that_stay(
     monkeypatch.setattr(progress, "REDRAW", 0.0)
     console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
     display = Display(console=console)
+    assert console.file.getvalue().endswith("\x1b[?25h")  # the cursor stays, whatever ends or suspends the process
     display.update(f"{'a long name' * 9}, seed 10", 10**8, 10**9, "words " * 20)
     display.finished("cell 1", "done")
     display.close()
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", console.file.getvalue()))
     assert "cell 1: done" in map(str.strip, lines)
     assert max(map(len, lines)) == 80 - len("^C")  # which the terminal writes behind them
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("FORCE_COLOR", "1")])
+def test_a_dumb_terminal_and_a_log_have_lines_as_they_are(monkeypatch, capsys, name, value):
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: name == "TERM")
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    display = Display()
+    display.update("cem, seed 0", 10, 100, "words")
+    display.message("code.py:100: no picture of a number")
+    display.close()
+    bar, line = capsys.readouterr().err.splitlines()
+    assert bar.startswith("cem, seed 0: words")
+    assert line == "code.py:100: no picture of a number"
 
 
 @pytest.mark.parametrize("quiet", [False, True])
