@@ -147,7 +147,7 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
 
 @contextlib.contextmanager
 def catch_signals(stop: threading.Event) -> Iterator[None]:
-    """Inside, a signal of `STOPPING` sets `stop`; a second one acts as it does outside.
+    """Inside, a signal of `STOPPING` sets `stop`; a second one but SIGHUP acts as it does outside.
 
     A run that starts in this thread, or a task, ends by KeyboardInterrupt: the next start does it again.
     """
@@ -155,8 +155,8 @@ def catch_signals(stop: threading.Event) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         stop.set()
-        for signal_number, handler in before.items():
-            signal.signal(signal_number, handler)
+        for signal_number in before.keys() - {signal.SIGHUP}:  # a terminal that closes sends it twice
+            signal.signal(signal_number, before[signal_number])
         if INTERRUPTION.allowed:
             INTERRUPTION.came = True
             raise KeyboardInterrupt
