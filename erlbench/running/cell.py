@@ -72,7 +72,7 @@ class CellRunner:
         try:
             directory.hold()
             check_saved(directory, cell, replace(self.context.options, force=False))  # others may have begun a run here
-            check_run_files(directory)
+            check_run_files(directory, cell)
             status = directory.status()
             if status.get("status") == DONE:
                 directory.discard_checkpoints()  # its last start may have been killed before that

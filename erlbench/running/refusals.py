@@ -124,8 +124,8 @@ def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, o
         )
 
 
-def check_run_files(directory: RunFolder) -> None:
-    """Raise `UsageError` when files are gone or changed of what a run in `directory` has reached."""
+def check_run_files(directory: RunFolder, cell: Cell) -> None:
+    """Raise `UsageError` when files are gone or changed of what the run of `cell` in `directory` has reached."""
     status = directory.status()
     sums = table_in(status, "files") if status.get("status") == DONE else {}
     problems = {name: checked(directory.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
@@ -135,7 +135,7 @@ def check_run_files(directory: RunFolder) -> None:
             "--force (the old run is moved aside)"
         )
     begun = directory.has_checkpoint() or (status and directory.has_checkpoint(TRAINING_END))
-    if status.get("status") != DONE and directory.has_rows() and not begun:
+    if not is_complete(cell) and directory.has_rows() and not begun:
         raise UsageError(
             f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
             "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)"

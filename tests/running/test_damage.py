@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.running.checkpoint import checkpoints, load_checkpoint
-from tests.files import contents
+from tests.files import contents, edit_json
 from tests.runs import all_rows, at_result, check_same_as_whole, interrupt, make_cell, run
 
 
@@ -161,6 +161,18 @@ def test_damage_is_named_before_anything_is_computed(
         assert {name: data for name, data in before.items() if name.endswith(".csv")}.items() <= contents(
             cell.directory
         ).items()
+
+
+def test_a_finished_run_whose_budget_is_damaged_keeps_its_rows(tmp_path, capsys, finished):
+    """It was begun anew where nothing was kept to extend it, as of runs that learn from a replay."""
+    cell = replace(finished, out=tmp_path)
+    shutil.copytree(finished.out, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(cell.directory / "training-end")
+    edit_json(cell.directory / "status.json", total_timesteps=200)
+    before = contents(cell.directory)
+    assert run(cell) == 1
+    assert "holds rows" in capsys.readouterr().err
+    assert contents(cell.directory) == before
 
 
 def test_a_run_whose_task_fails_is_saved_first(tmp_path, monkeypatch):
