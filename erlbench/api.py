@@ -17,7 +17,7 @@ import tomli_w
 from erlbench.bundle import open_bundles
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
 from erlbench.files import Table, Values, readable
-from erlbench.records.read import read_rows
+from erlbench.records.read import final_status, read_rows
 from erlbench.records.run import CONFIG, IDENTITY, RunFiles, imported_of, require_runs, shared_cores
 from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Row, TaskRow, header
 from erlbench.words import counted
@@ -104,7 +104,7 @@ def _read_each(read: Callable[[Path], T], paths: Iterable[Path]) -> Iterator[T]:
 def _read_cell(path: Path) -> Table:
     """A row of `Results.cells`; values that the files lack are missing."""
     run = RunFiles(path)
-    config, status = run.run_config(), run.final_status()
+    config, status = run.run_config(), final_status(run)
     row = {column: config["run"].get(column) for column in (*IDENTITY, *RUN)}
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far

@@ -21,10 +21,10 @@ import numpy as np
 from PIL import Image
 
 from erlbench.envs.catalogue import LISTED
-from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, text_of
+from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, text_of, warn
 from erlbench.files import Table
 from erlbench.policy import load_policy
-from erlbench.records.run import CONFIG, RunFiles
+from erlbench.records.run import CONFIG, POLICY, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.work.contract import kind_of
 
@@ -233,6 +233,8 @@ def play_run(
         example = "results/Hopper-v5/td3/seed-000"
         raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as {example}")
     config, policy = RunFiles(run).run_config(), load_policy(run)
+    for edit in RunFiles(run).list_edits(CONFIG, POLICY):
+        warn(edit)
     if video:  # before anything is played
         if video.suffix not in SUFFIXES:
             raise UsageError(f"--video {video}: the name must end in {' or '.join(SUFFIXES)}")

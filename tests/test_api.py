@@ -12,6 +12,7 @@ import pytest
 import erlbench
 from erlbench.errors import ErlbenchError
 from tests.calls import python, succeed
+from tests.files import edit_json
 from tests.reporting.make_runs import make_run
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
@@ -71,10 +72,12 @@ def test_only_a_finished_run_has_a_final_score_and_damaged_rows_are_told(tmp_pat
     assert str(config) in capsys.readouterr().err
 
 
-def test_a_run_whose_evaluations_were_cut_has_no_score(results, tmp_path):
+def test_a_run_whose_evaluations_were_cut_or_have_another_score_has_none(results, tmp_path):
     run = Path(shutil.copytree(results.cells["path"][0], tmp_path / "seed-000"))
-    for lines in ((run / "eval.csv").read_text().splitlines(keepends=True)[:-1], []):
-        (run / "eval.csv").write_text("".join(lines))
+    whole = (run / "eval.csv").read_text()
+    edit_json(run / "status.json", return_mean=0.0)
+    for text in (whole, whole[: whole.rfind("\n", 0, -1) + 1], ""):
+        (run / "eval.csv").write_text(text)
         assert erlbench.load_results(run).cells[["status", "score"]].values.tolist() == [["altered", None]]
         for shown in (run, tmp_path):
             assert " altered" in succeed("show", shown)

@@ -18,8 +18,8 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import warn
 from erlbench.files import Table
 from erlbench.options import argument, option
-from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, admission_marks, require_runs, shared_cores
+from erlbench.records.read import final_status, read_rows
+from erlbench.records.run import CONFIG, META, NEVER_TRAINED, RunFiles, admission_marks, require_runs, shared_cores
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.folder import RunFolder, lease_holder
@@ -73,6 +73,8 @@ def _show_run(run: Path, last: int) -> None:
     """Settings, status and evaluations of one run."""
     folder, status = RunFiles(run), _status(run)
     config, meta = folder.readable_config(), folder.meta()
+    for edit in folder.list_edits(CONFIG, META):
+        warn(edit)
     for table in ("run", "settings", "env_settings"):
         if values := files.table_in(config, table):
             print_table(table.capitalize(), ("name", "value"), setting_texts(values))
@@ -104,7 +106,7 @@ def _show_run(run: Path, last: int) -> None:
 def _status(run: Path) -> Table:
     """status.json; a run with status `running` was killed if no process holds its lease, else it runs."""
     directory = RunFolder(run)
-    status = directory.final_status()
+    status = final_status(directory)
     word = str(status.get("status") or "unknown")
     if word == "done":
         return status | ({"status": NEVER_TRAINED} if status.get("never_trained") is True else {})

@@ -22,6 +22,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.files import Unusable, printable, read_bytes, reason
-from erlbench.records.schema import NO_LONGER, Row, RowColumn, columns_of, declared
+from erlbench.records.run import EDITED, STATUS, RunFiles, checked
+from erlbench.records.schema import NO_LONGER, EvaluationRow, Row, RowColumn, columns_of, declared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,24 @@ def ignore(message: object) -> None:
     """A reader that wants no warnings."""
 
 
+def final_status(run: RunFiles) -> dict[str, Any]:
+    """status.json; a finished run is `altered` and has no score where eval.csv has another checksum or last score."""
+    status, file = run.status() or {"message": f"{STATUS} is missing or damaged"}, EvaluationRow.file
+    if status.get("status") != "done":
+        return status
+    (data, unread), rows = checked(run.path / file, None), None
+    with suppress(ValueError):
+        rows = read_columns(run.path, EvaluationRow, data=data)
+    last = rows["return_mean"][-1:].tolist() if rows else []
+    if run.is_edited(file, data):
+        message = f"{file}: {unread}" if unread else f"{file} {EDITED}"
+    elif last and status.get("return_mean") not in (None, *last):
+        message = f"{STATUS} has another score than {file}"
+    else:
+        return status
+    return status | {"status": "altered", "return_mean": None, "message": message}
+
+
 def read_rows(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | None = None) -> pd.DataFrame | None:
     """The rows of a run's file, a column each; see this module for the rules. `data`: its content, if it is known."""
     import pandas as pd
@@ -58,11 +78,14 @@ def read_rows(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | N
 def read_columns(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | None = None) -> dict[str, Any] | None:
     """As `read_rows`, an array for each column."""
     path = folder / row.file
-    try:
-        data = read_bytes(path, inside=1) if data is None else data
-    except OSError as error:
-        warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
-        return None
+    if data is None:
+        try:
+            data = read_bytes(path, inside=1)
+        except OSError as error:
+            warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
+            return None
+        if RunFiles(folder).is_edited(row.file, data):
+            warn(f"{path} {EDITED}")
     if not _PLAIN.fullmatch(data):
         data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
     end = data.rfind(b"\n") + 1

@@ -25,6 +25,7 @@ ROWS = tuple(row.file for row in COUNTED)  # what a run must never lose
 EVENTS = EventRow.file
 POLICY = "policy.safetensors"
 HASHED = (*ROWS, POLICY, EVENTS, CONFIG, META)  # files whose checksums status.json of a finished run has
+EDITED = f"was edited after the run: it has not the checksum of {STATUS}"
 POLICIES = "policies"  # of evaluations on the way
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
@@ -65,13 +66,15 @@ class RunFiles:
         """status.json, or an empty dict."""
         return _read_object(self.path / STATUS)
 
-    def final_status(self) -> dict[str, Any]:
-        """As `status`; a finished run whose eval.csv has not its checksum is `altered`, and has no score."""
-        status, name = self.status(), ROWS[0]
-        recorded = table_in(status, "files").get(name)
-        if status.get("status") != "done" or is_as_written(checked(self.path / name, None)[0], recorded):
-            return status
-        return status | {"status": "altered", "return_mean": None, "message": f"{name} is not as the run wrote it"}
+    def is_edited(self, name: str, data: bytes) -> bool:
+        """Whether a file with this content has not its checksum of status.json."""
+        return not is_as_written(data, table_in(self.status(), "files").get(name))
+
+    def list_edits(self, *names: str) -> list[str]:
+        """What is wrong with those of the files that have not their checksum of status.json."""
+        contents = ((path, *checked(path, None)) for path in map(self.path.joinpath, names))
+        edited = (path for path, data, unread in contents if not unread and self.is_edited(path.name, data))
+        return [f"{path} {EDITED}" for path in edited]
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""

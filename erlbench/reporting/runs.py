@@ -20,10 +20,12 @@ from erlbench.records.older import LEARNERS
 from erlbench.records.read import read_columns
 from erlbench.records.run import (
     CONFIG,
+    EDITED,
     META,
     NEVER_TRAINED,
     ROWS,
     STATUS,
+    RunFiles,
     admission_marks,
     folders,
     imported_of,
@@ -175,6 +177,8 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         {**files.table_in(config, section)} for section in ("run", "env_settings", "settings", "costs")
     )
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
+    for edit in RunFiles(path).list_edits(CONFIG, META):
+        warn(edit)
     if later := later_version(meta):
         warn(f"{path}: {later} wrote it, whose files may mean something else; install that version to read them")
     env, name, seed = _read_identity(path, run, warn)
@@ -222,7 +226,7 @@ def _judge_status(record: Record, state: Record, as_written: bool, warn: Warn) -
         status, message = "incomplete", f"the final evaluation is missing ({last}, the run has {timesteps:,})"
     elif not as_written:
         status = "altered"
-        message = f"{EvaluationRow.file} was edited after the run: it has not the checksum of {STATUS}"
+        message = f"{EvaluationRow.file} {EDITED}"
     elif problem := disagreement(evaluations["return_mean"][-1], record["last_returns"]):
         status, message = "incomplete", f"the last row of eval.csv is damaged: {problem}"
     elif state.get("never_trained", _never_trained(record)):

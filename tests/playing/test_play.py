@@ -1,7 +1,9 @@
 """`erlbench play`: the returns of eval.csv, films that other people's readers open, and clear refusals."""
 
 import resource
+import shutil
 from contextlib import closing
+from pathlib import Path
 from typing import ClassVar
 
 import gymnasium
@@ -75,6 +77,15 @@ def test_the_returns_are_those_of_the_last_evaluation_and_of_the_policy_in_gymna
         observation, reward, *_ = env.step(policy.act(observation))
         total += float(reward)
     assert total == pytest.approx(expected[0], rel=1e-12)
+
+
+def test_an_edited_policy_plays_with_a_warning(pendulum, tmp_path, capsys):
+    run = Path(shutil.copytree(pendulum, tmp_path / "seed-000"))
+    data = bytearray((run / "policy.safetensors").read_bytes())
+    data[-1] ^= 1
+    (run / "policy.safetensors").write_bytes(data)
+    play_run(run, steps=1)
+    assert capsys.readouterr().err.startswith(f"warning: {run / 'policy.safetensors'} was edited")
 
 
 def test_clear_refusals(pendulum, tmp_path, monkeypatch):

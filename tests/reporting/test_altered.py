@@ -3,7 +3,10 @@
 import pandas as pd
 import pytest
 
+from erlbench.records.read import read_rows
 from erlbench.records.run import file_checksum
+from erlbench.records.schema import GenerationRow
+from tests.calls import call
 from tests.files import edit_json
 from tests.reporting.compare import find_rows, read, run_report
 from tests.reporting.make_runs import make_run
@@ -32,3 +35,14 @@ def test_edited_scores_that_agree_with_themselves_do_not_count(run, tmp_path):
 def test_other_line_ends_are_no_edit(run, tmp_path):
     (run / "eval.csv").write_text(read(run / "eval.csv"), encoding="utf-8-sig", newline="\r\n")
     assert [row.status for row in find_rows([tmp_path / "results"], pytest.fail)] == ["done", "done"]
+
+
+def test_other_files_that_were_edited_are_named(run, tmp_path):
+    paths, warnings = [run / name for name in ("config.toml", "meta.json", "train.csv")], []
+    edit_json(run / "status.json", files={path.name: file_checksum(path) for path in paths})
+    for path in paths:
+        path.write_text(read(path) + "\n")
+    find_rows([tmp_path / "results"], warnings.append)
+    read_rows(run, GenerationRow, warnings.append)
+    assert [warning.partition(" was edited after")[0] for warning in warnings] == [*map(str, paths)]
+    assert call("show", run).stderr.count("was edited after") == 2
