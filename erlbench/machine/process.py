@@ -135,6 +135,11 @@ class Interruption(threading.local):
 INTERRUPTION = Interruption()
 
 
+def signal_name(number: int) -> str:
+    """Such as SIGSEGV; those that are for programs have none."""
+    return signal.Signals(number).name if number in [*signal.Signals] else "a real-time signal"
+
+
 # -- settings of libraries, made before they are imported --------------------------------------------------------------
 
 

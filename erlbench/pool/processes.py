@@ -14,7 +14,6 @@ from __future__ import annotations
 import heapq
 import pickle
 import selectors
-import signal
 import threading
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from math import inf
 from typing import Any
 
 from erlbench.experiment.cells import RunOptions
+from erlbench.machine.process import signal_name
 from erlbench.pool.base import Pool, check_stop
 from erlbench.pool.worker import LOCK, start, start_fork_server
 from erlbench.work.store import Store
@@ -259,4 +259,4 @@ def _in_words(code: int) -> str:
     """How a process ended."""
     if code == SERVER_DIED:
         return "with the fork server"
-    return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+    return f"signal {-code} ({signal_name(-code)})" if code < 0 else f"exit code {code}"

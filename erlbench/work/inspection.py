@@ -23,7 +23,7 @@ from typing import Any
 
 import erlbench
 from erlbench.errors import ADVICE
-from erlbench.machine.process import PRELOAD, end_with_parent, lead_nowhere, prepare_libraries
+from erlbench.machine.process import PRELOAD, end_with_parent, lead_nowhere, prepare_libraries, signal_name
 from erlbench.work.values import decode, encode
 
 STARTING = 120.0  # seconds for the start of Python, added to the function's seconds
@@ -92,7 +92,7 @@ class Inspection:
             return f"it takes more than {self._limit:g} s in {lines[PHASE]}"
         if code in UNWRITTEN:
             return "its answer cannot be written: " + "; ".join(ADVICE[code])
-        end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        end = f"signal {-code}, {signal_name(-code)}" if code < 0 else f"exit code {code}"
         return f"it ended its process in {lines[PHASE]} ({end})"
 
     def _read_lines(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -55,8 +54,8 @@ def die(settings, inputs, key, workspace):
     with open(log, "a") as file:
         file.write("x")
     if log.stat().st_size <= settings["times"]:
-        if settings["how"] == "signal":
-            os.kill(os.getpid(), signal.SIGKILL)
+        if isinstance(settings["how"], int):
+            os.kill(os.getpid(), settings["how"])
         if settings["how"] == "hang":
             time.sleep(60)
         os._exit(3)

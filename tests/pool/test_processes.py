@@ -60,7 +60,9 @@ def test_what_cannot_be_sent_is_an_error_of_the_task():
         assert one(pool, task(3)).task == 3
 
 
-@pytest.mark.parametrize(("how", "told"), [("signal", "signal 9 (SIGKILL)"), ("exit", "exit code 3")])
+@pytest.mark.parametrize(
+    ("how", "told"), [(9, "signal 9 (SIGKILL)"), (40, "signal 40 (a real-time signal)"), ("exit", "exit code 3")]
+)
 def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how, told):
     with local_pool(1) as pool:
         found = one(pool, task(1, "die", {"log": str(tmp_path / "log"), "times": 2, "how": how}))
@@ -103,7 +105,7 @@ def test_short_tasks_go_together_in_order_and_long_ones_alone(monkeypatch):
 def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path):
     def some(first, count, deadly=None):
         return [
-            task(i, "die", {"log": str(tmp_path / str(i)), "times": 99 if i == deadly else 0, "how": "signal"})
+            task(i, "die", {"log": str(tmp_path / str(i)), "times": 99 if i == deadly else 0, "how": 9})
             for i in range(first, first + count)
         ]
 

@@ -89,8 +89,8 @@ def end(tell, code):
     os._exit(code)
 
 
-def kill(tell):
-    os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does where memory runs out
+def kill(tell, number):
+    os.kill(os.getpid(), number)
 
 
 def answer_and_wait(tell, value):
@@ -103,7 +103,8 @@ def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monke
         monkeypatch.delenv(name, raising=False)
     assert Inspection(wait, 60, limit=0.2).answer() == (None, "it takes more than 0.2 s in its nap")
     assert Inspection(end, 3, limit=9.0).answer() == (None, "it ended its process in its import (exit code 3)")
-    assert "SIGKILL" in Inspection(kill, limit=9.0).answer()[1]
+    assert "SIGKILL" in Inspection(kill, int(signal.SIGKILL), limit=9.0).answer()[1]  # as where memory runs out
+    assert "signal 40" in Inspection(kill, 40, limit=9.0).answer()[1]
     assert Inspection(answer_and_wait, (7, float("inf")), limit=0.2).answer() == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
 
