@@ -121,7 +121,9 @@ def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) 
     try:
         converted = coerce(value, kind)
     except (ValueError, OverflowError):
-        raise UsageError(f"{what} must be {type_name(kind)}, not {value!r}") from None
+        short = re.fullmatch(r"([\d.]+)([kKmM])", str(value))
+        hint = f"; write {short[1]}e{3 if short[2] in 'kK' else 6}" if short else ""
+        raise UsageError(f"{what} must be {type_name(kind)}, not {value!r}{hint}") from None
     choices = limits.get("choices") or ()
     if choices and converted is not None and converted not in choices:
         words = [str(choice) for choice in choices]

@@ -63,9 +63,9 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDi
     bounds, _, scale = text.partition(":")
     low, dots, high = bounds.partition("..")
     texts = [low, high] if dots else [item.strip() for item in text.split(",") if item.strip()]
-    values = [check_value(item, kind, option, limits) for item in texts]
-    if len(values) < 2:
+    if len(texts) < 2:
         raise UsageError(f"{option} needs two values at least, such as A,B, or an interval LOW..HIGH")
+    values = [check_value(item, kind, option, limits) for item in texts]
     if not dots:
         return CategoricalDistribution(texts)
     if scale not in ("", "log"):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from erlbench.errors import nearest
 from erlbench.records.axes import AXES
 from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
@@ -304,7 +305,7 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
             (
                 run,
                 rows.assign(seconds=rows.train_time_s - rows.paused_s.fillna(0.0)).reindex(
-                    columns=[*dict.fromkeys((over, *names))]
+                    columns=[*dict.fromkeys((*rows, "seconds", *names))]
                 ),
             )
             for run in cell.done or cell.runs
@@ -321,8 +322,11 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
                 words = cell.label if len(group.cells) > 1 else "", "" if single else column
                 look = {"label": " ".join(filter(None, words)), "number": numbers[cell.name] if single else place}
                 curves.append({**mean_of_runs(runs, band), **look, "panel": "+".join(columns), "runs": ()})
-    for name in (name for name in names if name not in drawn_columns):
+    missing = [name for name in names if name not in drawn_columns]
+    valid = sorted({column for runs in tables.values() for _, rows in runs for column in rows} - {*missing})
+    for name in missing:
         message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
+        message += nearest(name, valid)
         warn(f"{message}. {left_out}" if left_out else message)
     if not curves:
         return None

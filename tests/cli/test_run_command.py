@@ -24,6 +24,7 @@ MISTAKES = """
 --algo cem --env CartPole-v1 --set bins=5 | bins=5
 --algo td3 --env Hopper-v5 --workers 2    | --workers
 --algo td3,cem --env Hopper-v5 --name a   | --name
+--env Hopper-v5 --total-timesteps 1M      | write 1e6
 --study aes-rl-tabel-1                    | did you mean 'aes-rl-table-1'?
 --study aes-rl-table-1 --profile smok     | 'smok'
 """

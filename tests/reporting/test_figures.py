@@ -147,7 +147,7 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
         more = {"score_es": ["nan", 5.0 + seed, 7.0], "score_sac": ["", "nan", 4.0]}
         edit_rows(run / "train.csv", sigma=sigma, **more)
     edit_rows(make_run(results, "Ant-v5", "esac", 2, [0, 1, 2], status="failed") / "train.csv", sigma=9)
-    options = ReportOptions(columns=parse_panels("sigma,score_es+score_sac,typo"))
+    options = ReportOptions(columns=parse_panels("sigma,score_es+score_sac,sigm"))
     page = page_of(results)
     figure = columns_of_train(page, page.groups[0], options, warnings.append)
     steps = [0.0, 1000.0, 2000.0]
@@ -156,7 +156,7 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
     assert (sigma.low[-1], sigma.high[-1]) == (0, 3)
     both = {label: (mean.x.tolist(), mean.y.tolist()) for label, mean in means_of(figure, "score_es+score_sac").items()}
     assert both == {"score_es": (steps[1:], [5.5, 7.0]), "score_sac": (steps[2:], [4.0])}
-    assert [text for text in warnings if "'typo'" in text]
+    assert [text for text in warnings if "'sigm'" in text and "did you mean 'sigma'" in text]
 
 
 def test_columns_over_time_have_no_pauses(tmp_path):

@@ -43,6 +43,7 @@ population       | -        | a range
 initial_variance | 0..1:log | :log
 population       | 1..4     | at least 2
 antithetic       | true     | two values
+population       | 5-9      | LOW..HIGH
 antithetic       | 0..1     | for numbers
 """
 
