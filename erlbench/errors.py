@@ -8,6 +8,7 @@ import sys
 import tomllib
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 # What happened, and what to do before the same command is run again; read now, as later no file may be opened.
@@ -55,8 +56,9 @@ class Interrupted(ErlbenchError):
 
 
 def warn(message: object) -> None:
-    """Print a warning to standard error, where the caller gave no other function for it."""
-    print(f"warning: {message}", file=sys.stderr)
+    """Print a warning to standard error, where the caller gave no other function for it; nobody may read it."""
+    with suppress(OSError):
+        print(f"warning: {message}", file=sys.stderr)
 
 
 def explain(error: OSError, place: object = "") -> str:

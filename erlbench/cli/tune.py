@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, replace
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from erlbench.cli import message
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import settings_line
 from erlbench.errors import UsageError
@@ -81,15 +83,13 @@ def command(options: TuneOptions) -> None:
         "quiet": True,
     }
     request, problem_of = arguments(given), problem_finder(Rules())
-    how = replace(run_options(request, ("erlbench", "tune")), jobs=1)
+    how = replace(run_options(request, ("erlbench", *sys.argv[1:])), jobs=1)
     try:
         cells = requested_cells(request, problem_of)
     except UsageError:  # of settings that are searched, perhaps
         trial = arguments({**given, "set": {**options.set, **first_values(space)}})
         cells = requested_cells(trial, problem_of)
-    best, cost, file = tune(
-        cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True)
-    )
+    best, cost, file = tune(cells, space, request.set, options.trials, options.out, how, message)
     click.echo(
         f"best: {settings_line(best.params)}\nmean final score {best.value:,.1f}; {cost}\n"
         f"Next, with seeds that the search has not seen: "
