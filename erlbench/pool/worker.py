@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -17,19 +19,20 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import multiprocess
-from multiprocess import forkserver, resource_tracker
+from multiprocess import forkserver, resource_tracker, util
 
 from erlbench.errors import ErlbenchError
 from erlbench.machine.process import PRELOAD, end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import task_error
-from erlbench.work.store import Store
+from erlbench.work.store import Store, make_store_folder, shared_memory_folder
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
 GATHER = 0.005  # seconds in which the results of short tasks are gathered for one message
 SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
 STARTS = 12  # attempts to start a worker, over 3 seconds
+LONGEST = 70  # characters of a temporary folder, as the path of a socket below it has at most 107
 BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
@@ -121,8 +124,17 @@ def start_fork_server() -> Any:
     context = multiprocess.get_context("forkserver")
     context.set_forkserver_preload([*PRELOAD])
     with _surroundings():
+        _place_socket()
         forkserver.ensure_running()
     return context
+
+
+def _place_socket() -> None:
+    """Put the fork server's socket into shared memory where the temporary folder has too long a name for one."""
+    places = multiprocess.current_process()._config
+    if "tempdir" not in places and len(tempfile.gettempdir()) > LONGEST:
+        places["tempdir"] = str(make_store_folder(shared_memory_folder()))
+        util.Finalize(None, shutil.rmtree, (places["tempdir"],), {"ignore_errors": True}, exitpriority=-100)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from multiprocess import forkserver
 
 from erlbench.errors import UsageError
 from erlbench.pool.apart import apart
+from tests.calls import python
 from tests.processes import kill
 from tests.runs import heed_interrupts
 
@@ -199,3 +200,11 @@ def test_a_fork_server_that_is_killed_is_started_anew_and_no_task_is_blamed(paus
 def test_a_function_apart_that_ends_its_program_is_an_error():
     with pytest.raises(UsageError, match="SystemExit: 3"):
         apart(sys.exit, 3, seconds=60.0)
+
+
+def test_a_temporary_folder_may_have_a_long_name_and_nothing_stays_in_it(tmp_path):
+    folder = tmp_path / ("x" * 90)
+    folder.mkdir()
+    program = "from tests.pool.helpers import *\nwith local_pool(1) as pool: print(one(pool, task(1)).task)"
+    done = python("-c", program, env=path_of_tests() | {"TMPDIR": str(folder)})
+    assert (done.stdout, [*folder.iterdir()]) == ("1\n", []), done.stderr
