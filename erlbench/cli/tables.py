@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
 
 import click
 
@@ -36,7 +37,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column, overflow="fold")
     for row in texts:
         table.add_row(*map(Text, row))
-    console = Console(highlight=False)  # honours NO_COLOR and TERM=dumb
+    width = get_terminal_size().columns  # no 0, as rich has it for COLUMNS=0
+    console = Console(width=width, highlight=False)  # honours NO_COLOR and TERM=dumb
     console.print(Text(title, "bold"), end="")
     console.print(table)
 

@@ -21,8 +21,9 @@ def test_a_table_is_no_wider_than_its_terminal_and_loses_no_letter(monkeypatch, 
     assert len(lines) == 3
 
 
-def test_a_dumb_terminal_gets_no_codes(monkeypatch, capsys):
+def test_a_dumb_terminal_without_a_width_gets_all_and_no_codes(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "0")
     print_table("title", ["a"], [["b"]])
     assert capsys.readouterr().out.split() == ["title", "a", "─", "b"]
