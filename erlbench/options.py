@@ -72,6 +72,8 @@ class Option:
             if not all(isinstance(path, str | Path) for path in paths):
                 raise UsageError(f"{what} must be a path, not {value!r}")
             paths = [Path(os.path.expanduser(path)) for path in paths]
+            # a command that is printed would take -x for an option
+            paths = [path.absolute() if str(path).startswith("-") else path for path in paths]
             return paths[0] if self.type is Path else tuple(paths)
         if self.type == tuple[str, ...]:
             texts = [value] if isinstance(value, str) else value

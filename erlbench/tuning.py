@@ -16,7 +16,8 @@ import tomli_w
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import StorageInternalError
 from optuna.trial import FrozenTrial, TrialState
-from sqlalchemy.exc import SQLAlchemyError  # of Optuna's storage
+from sqlalchemy.engine import URL  # of Optuna's storage
+from sqlalchemy.exc import SQLAlchemyError
 
 from erlbench.algorithms import registry
 from erlbench.errors import ErlbenchError, Interrupted, UsageError
@@ -136,7 +137,7 @@ def tune(
 
 def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search."""
-    storage, name = f"sqlite:///{out / STORAGE}", cells[0].name
+    storage, name = str(URL.create("sqlite", database=str(out / STORAGE))), cells[0].name
     tables = cells[0].config()
     del tables["run"]["seed"]
     search = json.dumps([tables, len(cells), sorted(space.items())], default=str)

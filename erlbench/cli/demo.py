@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from erlbench.cli import message
 from erlbench.cli.options import options_command
 from erlbench.options import option
 
@@ -42,7 +43,7 @@ def command(options: DemoOptions) -> None:
     out, start = options.out, time.monotonic()
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is not a folder; choose another one by --out")
-    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {STEPS:,} steps a run.", err=True)
+    message(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {STEPS:,} steps a run.")
     try:
         results = run(
             ALGOS, ENV, seeds=SEEDS, total_timesteps=STEPS, eval_freq=20_000, eval_episodes=3,
@@ -50,7 +51,7 @@ def command(options: DemoOptions) -> None:
         )  # fmt: skip
     except Interrupted:
         raise Interrupted(f"interrupted. To go on: erlbench demo --out {shlex.quote(str(out))}") from None
-    click.echo("Writing the report and the film ...", err=True)
+    message("Writing the report and the film ...")
     page = report(out / "results", out=out / "report")
     cells = results.cells
     best = cells.sort_values("score").iloc[-1]

@@ -33,12 +33,15 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert built == [(options, [*studies], "smoke")]
 
 
-def test_a_tilde_that_no_shell_expanded_is_the_home_folder(built, tmp_path, monkeypatch):
+def test_a_tilde_that_no_shell_expanded_is_the_home_folder_and_no_folder_is_an_option(built, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "runs").mkdir()
     succeed("report", "~/runs", "--out", "~/report")
     assert built[0][0].results == (tmp_path / "runs",)
     assert built[0][0].out == tmp_path / "report"
+    monkeypatch.chdir(tmp_path)
+    succeed("report", "runs", "--out=-x")
+    assert built[1][0].out == tmp_path / "-x"
 
 
 def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
