@@ -54,7 +54,8 @@ def final_status(run: RunFiles) -> dict[str, Any]:
     status, file = run.status() or {"message": f"{STATUS} is missing or damaged"}, EvaluationRow.file
     if status.get("status") != "done":
         return status
-    (data, unread), rows = checked(run.path / file, None), None
+    data, unread = checked(run.path / file, None)
+    rows: dict[str, Any] | None = None
     with suppress(ValueError):
         rows = read_columns(run.path, EvaluationRow, data=data)
     last = rows["return_mean"][-1:].tolist() if rows else []
