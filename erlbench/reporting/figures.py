@@ -323,7 +323,7 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
                 look = {"label": " ".join(filter(None, words)), "number": numbers[cell.name] if single else place}
                 curves.append({**mean_of_runs(runs, band), **look, "panel": "+".join(columns), "runs": ()})
     missing = [name for name in names if name not in drawn_columns]
-    valid = sorted({column for runs in tables.values() for _, rows in runs for column in rows} - {*missing})
+    valid = sorted({str(column) for runs in tables.values() for _, rows in runs for column in rows} - {*missing})
     for name in missing:
         message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
         message += nearest(name, valid)
