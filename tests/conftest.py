@@ -2,7 +2,7 @@
 
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,13 @@ def temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield folder
+
+
+@pytest.fixture
+def write_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], int]:
+    """Writes a module, of a name and a text, where Python finds it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda name, text: (tmp_path / f"{name}.py").write_text(text)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

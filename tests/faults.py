@@ -14,7 +14,7 @@ LIMIT, SHORT = 20, 10  # steps of episodes
 
 
 class Line(gymnasium.Env):
-    """A point on a line that actions push; its seed decides all."""
+    """A point on a line that actions push; its seed decides all. Others change where it starts and what it pays."""
 
     observation_space = Box(-np.inf, np.inf, (2,), np.float64)
     action_space = Box(-1.0, 1.0, (1,), np.float32)
@@ -25,32 +25,36 @@ class Line(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.episodes += 1
-        self.x = self.np_random.normal(size=2)
+        self.steps, self.x = 0, self.start()
         return self.observe(), {}
+
+    def start(self):
+        return self.np_random.normal(size=2)
 
     def observe(self):
         return self.x.copy()
 
+    def reward(self):
+        return -float(np.square(self.x).sum())
+
     def step(self, action):
+        self.steps += 1
         self.x = self.x + 0.1 * float(np.sum(action))
-        return self.observe(), -float(np.square(self.x).sum()), False, False, {}
+        return self.observe(), self.reward(), False, False, {}
 
 
 class Global(Line):
     """Starts where numpy's global generator says."""
 
-    def reset(self, **arguments):
-        super().reset(**arguments)
-        self.x = np.random.normal(size=2)  # noqa: NPY002
-        return self.observe(), {}
+    def start(self):
+        return np.random.normal(size=2)  # noqa: NPY002
 
 
 class Noisy(Line):
     """Its rewards have noise of Python's generator."""
 
-    def step(self, action):
-        observation, reward, *rest = super().step(action)
-        return observation, reward + random.random(), *rest
+    def reward(self):
+        return super().reward() + random.random()
 
 
 class Ignoring(Line):
@@ -60,34 +64,29 @@ class Ignoring(Line):
         super().__init__()
         self.own = np.random.default_rng(42)
 
-    def reset(self, **arguments):
-        super().reset(**arguments)
-        self.x = self.own.normal(size=2)
-        return self.observe(), {}
+    def start(self):
+        return self.own.normal(size=2)
 
 
 class Curriculum(Line):
     """Gets harder with each episode of an object."""
 
-    def step(self, action):
-        observation, reward, *rest = super().step(action)
-        return observation, reward * self.episodes, *rest
+    def reward(self):
+        return super().reward() * self.episodes
 
 
 class Wearing(Line):
     """Differs from its twelfth episode on, as worlds do whose memory grows."""
 
-    def step(self, action):
-        observation, reward, *rest = super().step(action)
-        return observation, reward + (self.episodes > 11), *rest
+    def reward(self):
+        return super().reward() + (self.episodes > 11)
 
 
 class Settling(Line):
     """Its first episode differs from all others, as a simulator's may that keeps contacts."""
 
-    def step(self, action):
-        observation, reward, *rest = super().step(action)
-        return observation, reward + (self.episodes == 1), *rest
+    def reward(self):
+        return super().reward() + (self.episodes == 1)
 
 
 class Ageing(Line):
@@ -100,18 +99,15 @@ class Ageing(Line):
         type(self).made += 1
         self.age = type(self).made
 
-    def step(self, action):
-        observation, reward, *rest = super().step(action)
-        return observation, reward + self.age, *rest
+    def reward(self):
+        return super().reward() + self.age
 
 
 class Constant(Line):
     """All seeds give one start."""
 
-    def reset(self, **arguments):
-        super().reset(**arguments)
-        self.x = np.ones(2)
-        return self.observe(), {}
+    def start(self):
+        return np.ones(2)
 
 
 class Crashes(Line):
@@ -189,24 +185,17 @@ class Goal(Line):
     )
 
     def observe(self):
-        goal = np.zeros((1, 2), np.float32)
         return {
             "state": self.x.copy(),
-            "goal": goal,
+            "goal": np.zeros((1, 2), np.float32),
             "mode": 2,
             "mission": "go",
             "more": (np.array([1, 0]), np.float32(0.5)),
         }
 
     def step(self, action):
-        observation, reward, *rest, _ = super().step(action)
-        self.steps = 0 if self.fresh_start else self.steps + 1
-        self.fresh_start = False
-        return observation, reward, *rest, {"is_success": self.steps == 3, "steps": self.steps, "name": "goal"}
-
-    def reset(self, **arguments):
-        self.fresh_start = True
-        return super().reset(**arguments)
+        *step, _ = super().step(action)
+        return *step, {"is_success": self.steps == 4, "steps": self.steps - 1, "name": "goal"}
 
 
 class Missing(Goal):
@@ -235,12 +224,7 @@ class Answers(Line):
         super().__init__()
         self.how, self.early = how, early
 
-    def reset(self, **arguments):
-        self.steps = 0
-        return super().reset(**arguments)
-
     def step(self, action):
-        self.steps += 1
         step = observation, reward, *_ = super().step(action)
         if self.steps != 4 and not self.early:
             return step
@@ -288,7 +272,7 @@ class Always(Line):
         return *step, {"is_success": bool(self.x[0] > 0.0)}
 
 
-class Partial(Answers):
+class Partial(Line):
     """Only a success is said, by the step that ends the episode; all other episodes end by their limit in silence."""
 
     def step(self, action):
@@ -297,27 +281,27 @@ class Partial(Answers):
         return observation, reward, success, False, {"is_success": True} if success else {}
 
 
-class Worst(Answers):
-    """All episodes start at one point; the last reward is `reward` if the first action is above 0.05."""
+class Worst(Line):
+    """All episodes start at one point; the last reward is `lowest` if the first action is above 0.05."""
 
-    reward = -1e6
+    lowest = -1e6
 
-    def reset(self, **arguments):
-        super().reset(**arguments)
-        self.x = np.full(2, 0.5)
-        return self.observe(), {}
+    def start(self):
+        return np.full(2, 0.5)
+
+    def reward(self):
+        return self.lowest if self.beyond and self.steps == SHORT else super().reward()
 
     def step(self, action):
-        observation, reward, *rest = super().step(action)
-        if self.steps == 1:
+        if not self.steps:
             self.beyond = float(action[0]) > 0.05
-        return observation, self.reward if self.beyond and self.steps == SHORT else reward, *rest
+        return super().step(action)
 
 
 class NoNumber(Worst):
     """The same with NaN."""
 
-    reward = float("nan")
+    lowest = float("nan")
 
 
 class NoUnicode(Line):

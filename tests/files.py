@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,18 @@ def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
+
+
+def flip(path: Path, place: int | None = None) -> None:
+    """Flip a bit of the byte at a place, by default at a third of the file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3 if place is None else place] ^= 4
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    """Leave the first half of a file."""
+    os.truncate(path, path.stat().st_size // 2)
 
 
 def edit_json(path: Path, change: Callable[[Any], object] = lambda values: None, **more: Any) -> None:

@@ -45,20 +45,8 @@ class Terminating(TimeLimit):
         return *step, terminated or truncated, False, info
 
 
-def limited(*limits):
-    """An environment within these time limits, the innermost first."""
-    env = Corridor()
-    for limit in limits:
-        env = TimeLimit(env, limit)
-    return env
-
-
 def fifty():
-    return limited(50)
-
-
-def pendulum():
-    return gymnasium.make("Pendulum-v1")
+    return TimeLimit(Corridor(), 50)
 
 
 IDS = {
@@ -66,9 +54,9 @@ IDS = {
     "Endless": (Corridor, None, {}),
     "Factory": (fifty, 100, {}),
     "FactoryAlone": (fifty, None, {}),
-    "Made": (pendulum, 300, {}),
-    "Within": (lambda: Fourfold(limited(50)), 100, {}),
-    "WithinAlone": (lambda: Fourfold(limited(50)), None, {}),
+    "Made": (lambda: gymnasium.make("Pendulum-v1"), 300, {}),
+    "Within": (lambda: Fourfold(fifty()), 100, {}),
+    "WithinAlone": (lambda: Fourfold(fifty()), None, {}),
     "Terminating": (lambda: Terminating(Corridor(), 50), 100, {}),
     "Around": (Corridor, 100, {"additional_wrappers": (TimeLimit.wrapper_spec(max_episode_steps=30),)}),
     "Fourfold": (Corridor, 100, {"additional_wrappers": (WrapperSpec("Fourfold", "tests.limited:Fourfold", {}),)}),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import itertools
 import signal
-from collections.abc import Callable, Iterable
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +17,20 @@ import pytest
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import build, problem
+from erlbench.envs.registry import Problem, build, problem
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.policy import load_policy
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, load_policy
 from erlbench.records.schema import Row
+from erlbench.running.cell import CellRunner, CommandContext, Listener
 from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
+from erlbench.running.progress import Display
 from erlbench.settings import resolve
 from erlbench.verification import Check, verify_all
 from erlbench.verification.comparison import MEASURED
 from erlbench.work.rollout import play
+from tests.files import read_json
 
 SMALL = {
     "hidden": (16, 16), "batch_size": 16, "start_timesteps": 300, "critic_block": 50, "replay_size": 5000,
@@ -80,6 +86,31 @@ def run(*cells: Cell, processes: int = 0, **options) -> int:
     """Run cells quietly; the exit code."""
     options = {"verbosity": -1, "device": "cpu", "command_line": ("erlbench", "run")} | options
     return run_cells(cells, RunOptions(processes, **options))
+
+
+def complete(*cells: Cell, **options) -> Cell:
+    """Run cells to their ends; the last one."""
+    assert run(*cells, **options) == 0
+    return cells[-1]
+
+
+@contextmanager
+def cell_runner(processes: int, *listeners: Listener, **options: Any) -> Iterator[CellRunner]:
+    """What runs cells one after another on one pool; `listeners` hear their rows."""
+    given = RunOptions(processes, verbosity=-1, device="cpu", **options)
+    context = CommandContext(options=given, display=Display(-1), stop=threading.Event(), listeners=listeners)
+    with closing(context.pauses), closing(CellRunner(context)) as runner:
+        yield runner
+
+
+def status(cell: Cell) -> dict[str, Any]:
+    """The values of a run's status.json."""
+    return read_json(cell.directory / "status.json")
+
+
+def meta(cell: Cell) -> dict[str, Any]:
+    """The values of a run's meta.json."""
+    return read_json(cell.directory / "meta.json")
 
 
 def csv_rows(path: Path) -> list[dict[str, str]]:
@@ -138,9 +169,10 @@ def heed_interrupts() -> None:
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
     """The rows of one CSV file without its time columns; tasks.csv in the order of ids."""
-    found = [
-        {column: value for column, value in row.items() if column not in MEASURED} for row in csv_rows(folder / name)
-    ]
+    found = csv_rows(folder / name)
+    for row in found:
+        for column in MEASURED & row.keys():
+            del row[column]
     return sorted(found, key=lambda row: int(row["task"])) if name == "tasks.csv" else found
 
 
@@ -149,11 +181,18 @@ def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
     return {name: rows(folder, name) for name in FILES}
 
 
-def check_same_as_whole(cell: Cell, **options) -> None:
-    """A run of the cell that nothing interrupts, without processes, has the same rows."""
-    whole = replace(cell, out=cell.out.with_name(f"{cell.out.name}-whole"))
-    assert run(whole, **options) == 0
+def check_same_as_whole(cell: Cell, **options) -> Cell:
+    """A run of the cell that nothing interrupts, by default without processes, has the same rows; its cell."""
+    whole = complete(replace(cell, out=cell.out.with_name(f"{cell.out.name}-whole")), **options)
     assert all_rows(cell.directory) == all_rows(whole.directory)
+    return whole
+
+
+def new_policy(task: Problem, *hidden: int) -> NumpyPolicy:
+    """A policy with tanh and random parameters."""
+    sizes = (task.observation_size, *hidden, task.action_size)
+    spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high)
+    return NumpyPolicy(spec, initial_parameters(sizes, (0, 1)))
 
 
 def returns(row: dict[str, str]) -> list[float]:
@@ -172,10 +211,9 @@ def replayed(cell: Cell) -> list[float]:
 def check_counts(cell: Cell) -> None:
     """All files agree on what was counted."""
     episodes, evaluations = rows(cell.directory, "episodes.csv"), rows(cell.directory, "eval.csv")
-    last = evaluations[-1]
-    by_kind: dict[str, int] = {}
+    last, by_kind = evaluations[-1], Counter[str]()
     for row in episodes:
-        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + int(row["l"])
+        by_kind[row["kind"]] += int(row["l"])
     fitness = sum(by_kind.pop(kind, 0) for kind in FITNESS_KINDS)
     assert int(last["timesteps"]) == sum(by_kind.values()) >= 1000
     assert int(last["fitness_timesteps"]) == fitness
@@ -186,8 +224,8 @@ def check_counts(cell: Cell) -> None:
     assert int(evaluations[0]["timesteps"]) == 0
     tasks = rows(cell.directory, "tasks.csv")
     assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
-    assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
-    assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])
+    for updates in ("critic_updates", "actor_updates"):
+        assert sum(int(row[updates]) for row in tasks) == int(last[updates])
 
 
 def verify(folder: Path, trusted: bool = False) -> list[Check]:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.programs import TEST_ALL
 
-FIRST, SECOND = 61_001, 61_002  # users of tests; no account needs to be there
+FIRST = 61_001  # a user of tests; no account needs to be there
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and not os.environ.get(TEST_ALL), reason="only root can act as another user"
 )

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from erlbench.errors import CellError
 from erlbench.work.replay import Replay, ReplayReader
@@ -41,11 +42,11 @@ def gather(replay, indices):
 def test_every_transition_comes_back_with_its_next_observation(filled):
     replay, episodes, _ = filled
     observations, transitions, following = gather(replay, list(range(9)))
-    np.testing.assert_array_equal(observations, np.concatenate([e[0][:-1] for e in episodes]))
-    np.testing.assert_array_equal(following, np.concatenate([e[0][1:] for e in episodes]))
-    np.testing.assert_array_equal(transitions[:, :2], np.concatenate([e[1] for e in episodes]))
-    np.testing.assert_array_equal(transitions[:, 2], np.arange(9))
-    np.testing.assert_array_equal(transitions[:, 3], [1, 1, 1, 0, 1, 1, 0, 1, 0])
+    assert_array_equal(observations, np.concatenate([e[0][:-1] for e in episodes]))
+    assert_array_equal(following, np.concatenate([e[0][1:] for e in episodes]))
+    assert_array_equal(transitions[:, :2], np.concatenate([e[1] for e in episodes]))
+    assert_array_equal(transitions[:, 2], np.arange(9))
+    assert_array_equal(transitions[:, 3], [1, 1, 1, 0, 1, 1, 0, 1, 0])
 
 
 def test_going_back_overwrites_what_came_later(filled):
@@ -62,8 +63,8 @@ def test_going_back_overwrites_what_came_later(filled):
     new = episode(np.random.default_rng(1), 5, 50)
     replay.append(*new, lengths=[5])
     observations, transitions, _ = gather(replay, [3, 4, 8])
-    np.testing.assert_array_equal(observations, [first[0][3], new[0][0], new[0][4]])
-    np.testing.assert_array_equal(transitions[:, 2], [3, 50, 54])
+    assert_array_equal(observations, [first[0][3], new[0][0], new[0][4]])
+    assert_array_equal(transitions[:, 2], [3, 50, 54])
 
 
 @pytest.mark.parametrize("name", ["observations.f32", "transitions.f32", "rows.i32"])
@@ -75,4 +76,4 @@ def test_a_replay_is_read_while_a_row_is_being_written(filled, name):
         with open(replay.folder / name, "ab") as file:
             file.write(b"\1" * more)
         for part, before in zip(gather(replay, list(range(9))), expected):
-            np.testing.assert_array_equal(part, before)
+            assert_array_equal(part, before)

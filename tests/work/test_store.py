@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.stats import kstest
 
 from erlbench.errors import CellError
@@ -30,7 +31,7 @@ def test_an_array_comes_back_read_only(store):
     ref = store.put("a", array)
     other = Store(store.folder)
     assert (ref.shape, ref.dtype) == ((2, 3), "float64")
-    np.testing.assert_array_equal(other.get(ref), array)
+    assert_array_equal(other.get(ref), array)
     with pytest.raises(ValueError, match="read-only"):
         other.get(ref)[0, 0] = 1
     view = other.get(ref)
@@ -45,12 +46,12 @@ def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):
     refs = store.put("c", centre), store.put("s", scale)
     noise = generator(7, 2, 5).standard_normal(3, dtype=np.float32)
     for sign in (1, -1):
-        np.testing.assert_array_equal(store.load(Perturbed(*refs, (7, 2, 5), sign)), centre + sign * scale * noise)
+        assert_array_equal(store.load(Perturbed(*refs, (7, 2, 5), sign)), centre + sign * scale * noise)
     store.hold(TABLE)
     moved = centre + np.float32(0.5) * store.noise((7, 2, 5), 3, TABLE)
-    np.testing.assert_array_equal(store.load(Perturbed(refs[0], 0.5, (7, 2, 5), table=TABLE)), moved)
+    assert_array_equal(store.load(Perturbed(refs[0], 0.5, (7, 2, 5), table=TABLE)), moved)
     learnt = Perturbed(refs[0], 0.5, (7, 2, 5), -1, size=2)  # the rest does not move
-    np.testing.assert_array_equal(store.load(learnt), [*(centre - np.float32(0.5) * noise)[:2], 3])
+    assert_array_equal(store.load(learnt), [*(centre - np.float32(0.5) * noise)[:2], 3])
 
 
 def dead_process():
@@ -106,7 +107,7 @@ def test_a_table_is_the_stream_of_its_seed_in_float32(store):
     assert (numbers.dtype, numbers.size) == (np.float32, table.size)
     random = generator(TABLE.seed)
     expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (100_000, 1)])
-    np.testing.assert_array_equal(numbers, expected)
+    assert_array_equal(numbers, expected)
     assert kstest(numbers[::100], "norm").pvalue > 0.001
     with pytest.raises(ValueError, match="read-only"):
         numbers[0] = 1
@@ -116,7 +117,7 @@ def test_offsets_are_uniform_to_both_ends():
     table = np.arange(10, dtype=np.float32)
     starts = [slice_of(table, (1, index), 8)[0] for index in range(300)]
     assert {float(start) for start in starts} == {0, 1, 2}
-    np.testing.assert_array_equal(slice_of(table, (1,), 10), table)
+    assert_array_equal(slice_of(table, (1,), 10), table)
 
 
 def test_stores_of_a_process_share_one_file_and_the_last_removes_it(store):

@@ -12,6 +12,7 @@ from erlbench.work.trial import inspect
 from tests.calls import python
 from tests.faults import LIMIT
 from tests.processes import alive, wait_for
+from tests.tables import cells
 
 
 def tried(name, settings=None, tries=True):
@@ -57,9 +58,16 @@ def test_what_is_strange_is_a_remark():
     assert "all seeds" in constant.described.remarks[0]
 
 
-@pytest.mark.parametrize(("name", "word"), [("NormalizeReward", "NormalizeReward"), ("NormalizeObservation", "setting"),
-                                            ("Whole", "whole numbers"), ("Growing", "size changes"),
-                                            ("Boundless", "unbounded")])  # fmt: skip
+REFUSED = """
+NormalizeReward      | NormalizeReward
+NormalizeObservation | setting
+Whole                | whole numbers
+Growing              | size changes
+Boundless            | unbounded
+"""
+
+
+@pytest.mark.parametrize(("name", "word"), cells(REFUSED))
 def test_what_no_run_could_use_is_refused_without_a_trial(name, word):
     assert word in tried(name, tries=False).refusal
 
