@@ -1,8 +1,7 @@
-"""Tasks of the tests' functions, their results, and whether processes have ended."""
+"""Tasks of the tests' functions, and their results."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -11,7 +10,6 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import Pool, make_pool
 from erlbench.work.tasks import Task
-from tests.processes import alive
 
 FUNCTIONS = "tests.pool.functions:"
 
@@ -44,11 +42,3 @@ def results(pool, count):
 def one(pool, task):
     pool.submit([task])
     return results(pool, 1)[task.id]
-
-
-def gone(pids, seconds):
-    """Whether all processes end within some seconds."""
-    end = time.monotonic() + seconds
-    while alive(pids) and time.monotonic() < end:
-        time.sleep(0.02)
-    return not alive(pids)

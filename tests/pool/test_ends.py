@@ -17,10 +17,12 @@ from multiprocess import forkserver
 from erlbench.errors import UsageError
 from erlbench.pool.apart import apart
 from tests.calls import python
-from tests.processes import kill
+from tests.processes import alive, kill, wait_for
 from tests.runs import heed_interrupts
 
-from .helpers import gone, local_pool, one, open_pool, results, task
+from .helpers import local_pool, one, open_pool, results, task
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_reset_and_close_end_the_workers_at_once():
@@ -31,7 +33,7 @@ def test_reset_and_close_end_the_workers_at_once():
         begin = time.monotonic()
         end()
         assert time.monotonic() - begin < 2  # the tasks would never end
-        assert gone([pid], 0)
+        assert not alive([pid])
 
 
 def test_pools_leave_no_descriptor_and_no_process():
@@ -76,11 +78,6 @@ except KeyboardInterrupt:
     print(pool.next_result(10).task, len(pool.events()), flush=True)
     pool.close()
 """
-
-
-def path_of_tests():
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path}
 
 
 # Two cells at once, as by `--jobs 2`: each thread has a pool, and one of them has started the fork server. A worker of
@@ -130,12 +127,12 @@ time.sleep(600)
 
 @pytest.mark.usefixtures("temporary_folder")
 def test_nothing_survives_a_killed_driver_whose_workers_are_stuck():
-    process = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True, env=path_of_tests())
+    process = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     pids = [int(pid) for pid in process.stdout.readline().split()]
     try:
         assert len(pids) == 8
         process.kill()
-        assert gone(pids, 5)
+        wait_for(lambda: not alive(pids), 5)
     finally:
         for pid in pids:
             kill(pid)
@@ -156,12 +153,12 @@ def test_a_fork_server_outlives_sigterm_and_workers_do_not():
 def test_ctrl_c_goes_to_the_driver_alone():
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env=path_of_tests(), preexec_fn=heed_interrupts,
+        start_new_session=True, cwd=ROOT, preexec_fn=heed_interrupts,
     )  # fmt: skip
     folder, *pids = process.stdout.readline().split()
     os.killpg(process.pid, signal.SIGINT)
     process.wait(20)
-    assert gone([int(pid) for pid in pids], 10)  # they hold the ends of the pipes, too
+    wait_for(lambda: not alive([*map(int, pids)]), 10)  # they hold the ends of the pipes, too
     out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "4 0\n", "")
     assert not Path(folder).exists()
@@ -206,5 +203,5 @@ def test_a_temporary_folder_may_have_a_long_name_and_nothing_stays_in_it(tmp_pat
     folder = tmp_path / ("x" * 90)
     folder.mkdir()
     program = "from tests.pool.helpers import *\nwith local_pool(1) as pool: print(one(pool, task(1)).task)"
-    done = python("-c", program, env=path_of_tests() | {"TMPDIR": str(folder)})
+    done = python("-c", program, cwd=ROOT, env=os.environ | {"TMPDIR": str(folder)})
     assert (done.stdout, [*folder.iterdir()]) == ("1\n", []), done.stderr

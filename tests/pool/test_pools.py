@@ -86,6 +86,7 @@ def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
         ("full", CellError, r"^task 1 \(test\): shared memory is full"),
         ("division", TaskError, r"^task 1 \(test\) raised ZeroDivisionError: division by zero$"),
         ("exit", TaskError, r"^task 1 \(test\) raised SystemExit: 4$"),
+        ("import", TaskError, r"^task 1 \(test\) raised ModuleNotFoundError: "),
     ],
 )
 def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
@@ -145,10 +146,3 @@ def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(ma
 def test_a_signal_ends_preparations():
     with local_pool(0) as pool, catch_signals(threading.Event()), pytest.raises(Interrupted):
         soon(pool.prepare, task(-1, "sleep_in_parts", {"seconds": 20.0}), 1)
-
-
-def test_errors_of_imports_are_errors():
-    with local_pool(0) as pool, catch_signals(threading.Event()):
-        pool.submit([task(1, "wrong", {"error": "import"})])
-        with pytest.raises(TaskError, match="ModuleNotFoundError"):
-            pool.next_result()

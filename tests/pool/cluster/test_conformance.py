@@ -1,14 +1,8 @@
 """An algorithm of each kind writes the same rows on two nodes as in one process: a pool knows tasks alone."""
 
-import threading
-from contextlib import closing
-
 import pytest
 
-from erlbench.experiment.cells import RunOptions
-from erlbench.running.cell import CellRunner, CommandContext
-from erlbench.running.progress import Display
-from tests.runs import check_same_as_whole, make_cell
+from tests.runs import cell_runner, check_same_as_whole, make_cell
 
 pytestmark = pytest.mark.slow
 
@@ -16,9 +10,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def runner(nodes):
     """One that keeps its pool on both nodes from cell to cell."""
-    options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
-    context = CommandContext(options=options, display=Display(-1), stop=threading.Event())
-    with closing(context.pauses), closing(CellRunner(context)) as made:
+    with cell_runner(1, pool=nodes.kind) as made:
         yield made
 
 
