@@ -2,28 +2,24 @@
 
 import pytest
 
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.work.replay import Replay
-from erlbench.work.store import Store
 
-from .fake import Fake
+from .fake import Fake, make_context
 
 
 @pytest.fixture
 def new_context(tmp_path):
-    """Makes the surroundings of an algorithm, with a store and a replay that are closed at the end."""
-    opened = []
+    """Makes the surroundings of an algorithm; what they hold is closed at the end."""
+    made = []
 
     def make(task, seed, total, workers=1):
-        replay = Replay(tmp_path / f"replay{len(opened)}", task.observation_size, task.action_size)
-        opened.extend([replay, store := Store.create()])
-        store.attach("replay", replay.folder)
-        return Context(problem=task, seed=seed, total_timesteps=total, workers=workers, store=store, replay=replay)
+        made.append(make_context(tmp_path / f"replay{len(made)}", task, seed, total, workers))
+        return made[-1]
 
     yield make
-    for each in opened:
-        each.close()
+    for each in made:
+        each.replay.close()
+        each.store.close()
 
 
 @pytest.fixture

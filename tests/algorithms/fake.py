@@ -11,22 +11,30 @@ from erlbench.work.tasks import Output, Result
 from erlbench.work.workspace import Workspace
 
 OBSERVATION, ACTION = 2, 1
+PROBLEM = Problem(EnvSpec("Fake-v0", 100), OBSERVATION, ACTION, (-1.0,), (1.0,))
+
+
+def make_context(folder, task, seed, total, workers):
+    """The surroundings of an algorithm, with a store and a replay in a folder, which somebody closes."""
+    replay, store = Replay(folder, task.observation_size, task.action_size), Store.create()
+    store.attach("replay", folder)
+    return Context(problem=task, seed=seed, total_timesteps=total, workers=workers, store=store, replay=replay)
 
 
 class Fake:
     """Holds one algorithm with its store and replay, and the tasks that it has asked for and not been told."""
 
-    def __init__(self, tmp_path, algorithm_type, settings, *, workers=1, total=10_000, seed=5):
-        self.store = Store.create()
-        problem = Problem(EnvSpec("Fake-v0", 100), OBSERVATION, ACTION, (-1.0,), (1.0,))
-        tmp_path.mkdir(exist_ok=True)
-        self.replay = Replay(tmp_path / "replay", OBSERVATION, ACTION)
-        context = Context(
-            problem=problem, seed=seed, total_timesteps=total, workers=workers, store=self.store, replay=self.replay
-        )
-        self.algorithm = algorithm_type(settings, context)
+    def __init__(self, folder, algorithm_type, settings, *, workers=1, total=10_000, seed=5):
+        self.context = make_context(folder, PROBLEM, seed, total, workers)
+        self.store = self.context.store
+        self.algorithm = algorithm_type(settings, self.context)
         self.open = {}
         self.outputs = {}
+
+    @property
+    def reported(self):
+        """The policy that a replayed search reports, float64."""
+        return self.algorithm.state.reported
 
     def ask(self):
         tasks = self.algorithm.ask()
@@ -52,9 +60,8 @@ class Fake:
             values, arrays = {"actor_updates": updates}, {"parameters": self.input(task, name) + 1}
         elif "learner" in task.inputs:
             if task.kind != "critic":  # episodes of a learner that learns while it plays
-                updates, episodes = length, getattr(task.settings, "episodes", 1)
-                values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
-                arrays = self._transitions(episodes, length)
+                updates = length
+                values, arrays = self._episodes(getattr(task.settings, "episodes", 1), fitness, length)
             values |= {"critic_updates": updates, "actor_updates": updates, "critic_loss": 0.5}
             learner = self.input(task, "learner") + 1
             arrays |= {"learner": learner, "actor": learner[: self.algorithm.policy_spec.size]}
@@ -64,24 +71,26 @@ class Fake:
             if "actor" in arrays:
                 arrays["policy"] = arrays["actor"][0]
         else:
-            episodes = task.settings.episodes
-            values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
-            arrays = self._transitions(episodes, length) if task.settings.record else {}
+            values, arrays = self._episodes(task.settings.episodes, fitness, length)
+            if not task.settings.record:
+                arrays = {}
         refs = {name: self.store.put(f"{task.id}.{name}", array) for name, array in arrays.items()}
         self.outputs.update({(task.id, name): ref for name, ref in refs.items()})
         self.algorithm.tell(task, Result(task.id, values, refs, 0.0, 1.0, 0))
 
     def close(self):
-        self.replay.close()
+        self.context.replay.close()
         self.store.close()
 
     @staticmethod
-    def _transitions(episodes, length):
-        return {
-            "observations": np.zeros((episodes * (length + 1), OBSERVATION), np.float32),
-            "actions": np.zeros((episodes * length, ACTION), np.float32),
-            "rewards": np.zeros(episodes * length, np.float32),
-            "continues": np.ones(episodes * length, np.float32),
+    def _episodes(count, fitness, length):
+        """The values and the transitions of equal episodes."""
+        steps = count * length
+        return {"returns": [fitness] * count, "lengths": [length] * count}, {
+            "observations": np.zeros((steps + count, OBSERVATION), np.float32),
+            "actions": np.zeros((steps, ACTION), np.float32),
+            "rewards": np.zeros(steps, np.float32),
+            "continues": np.ones(steps, np.float32),
         }
 
 
@@ -113,5 +122,5 @@ def check_replay(first, second, folder, more=3):
         second.finish(task, value)
     for _ in range(more):
         np.testing.assert_array_equal(played(first), played(second))
-    np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)
+    np.testing.assert_array_equal(first.reported, second.reported)
     assert first.algorithm.metrics() == second.algorithm.metrics()

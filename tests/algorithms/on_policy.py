@@ -10,13 +10,11 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from erlbench.algorithms.gradients.on_policy import ACTIVATION_MODULES, Buffer
-from erlbench.envs.registry import EnvSpec, Problem, problem
+from erlbench.envs.registry import problem
 from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.workspace import Workspace
 
 SEED, STEPS, TOTAL = 3, 256, 768
-CARTPOLE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), True)
-TASKS = {"InvertedPendulum-v5": problem, "Pendulum-v1": problem, "CartPole-v1": lambda name: CARTPOLE}
 
 
 def starting(algorithm):
@@ -45,7 +43,7 @@ def iterate(algorithm, workspace):
 
 def three_iterations(start, their, env, settings, monkeypatch):
     """The parameters before, between and after three iterations: ours, and those of the model that `their` makes."""
-    task = TASKS[env](env)
+    task = problem(env)
     algorithm, workspace = start(task, **settings)
     tasks = [iterate(algorithm, workspace)[0] for _ in range(3)]
     assert algorithm.ask() == []

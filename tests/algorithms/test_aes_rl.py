@@ -1,28 +1,16 @@
 """The flow of AES-RL: three workers whose tasks finish as the test says."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from erlbench.algorithms.aes_rl import AESRL, AESRLSettings
 from erlbench.algorithms.coupling.half import probability_of_rl
 
-SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, fitness_range=100.0)
-COLD = dataclasses.replace(SMALL, start_timesteps=0, batch_size=10**6)  # own policies, never any gradients
 
-
-@pytest.fixture
-def make(new_fake):
-    return lambda settings=SMALL, **more: new_fake(AESRL, settings, workers=3, **more)
-
-
-def only_es(**more):
-    return dataclasses.replace(COLD, warmup="own-policies", **more)
-
-
-def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
-    fake = make(only_es(), total=1000)
+def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(new_fake):
+    """Of a search that never learns from gradients."""
+    never = {"warmup": "own-policies", "start_timesteps": 0, "batch_size": 10**6}
+    fake = new_fake(AESRL, AESRLSettings(hidden=(), baseline=100.0, **never), workers=3, total=1000)
     state = fake.algorithm.state
     first, second, _ = fake.ask()
     z = {task.individual: fake.input(task, "parameters").astype(float) for task in (first, second)}

@@ -10,6 +10,7 @@ import cma
 import gymnasium
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import erlbench
 from erlbench.algorithms import registry
@@ -65,9 +66,9 @@ def test_an_object_is_told_fitness_in_its_direction_and_in_its_order(fake, made,
     ours = fake(declare(type(made.__name__, (made,), {})), population=7)
     asked = played(ours, backwards=True)
     assert len(asked) == 7
-    np.testing.assert_allclose(the_object(ours).told[0], [-sign * sphere(x) for x in asked])
+    assert_allclose(the_object(ours).told[0], [-sign * sphere(x) for x in asked])
     assert ours.algorithm.counters.generation == 1
-    np.testing.assert_array_equal(ours.algorithm.state.reported, the_object(ours).mean)
+    assert_array_equal(ours.reported, the_object(ours).mean)
 
 
 def test_what_is_not_finite_is_as_the_worst(fake):
@@ -91,7 +92,7 @@ def test_without_a_mean_the_best_candidate_so_far_is_reported(fake):
 
     ours = fake(erlbench.maximise(Random))
     seen = [x for _ in range(4) for x in played(ours)]
-    np.testing.assert_allclose(ours.algorithm.state.reported, min(seen, key=sphere), rtol=1e-6)
+    assert_allclose(ours.reported, min(seen, key=sphere), rtol=1e-6)
 
 
 @erlbench.minimise
@@ -101,18 +102,18 @@ def my_cma(mean, seed, sigma=0.2):
 
 def test_pycmas_means_are_its_own_and_nobody_elses_generator_moves(fake):
     ours, other = fake(my_cma), fake(my_cma)
-    mean = ours.algorithm.state.reported
+    mean = ours.reported
     for _ in range(10):  # two searches that draw from one global generator
         played(ours)
         np.random.standard_normal(3)  # noqa: NPY002
         played(other)
-    np.testing.assert_array_equal(ours.algorithm.state.reported, other.algorithm.state.reported)
+    assert_array_equal(ours.reported, other.reported)
     seed = the_object(ours).opts["seed"]
     alone = cma.CMAEvolutionStrategy(mean, 0.2, {"seed": seed, "verbose": -9})
     for _ in range(10):
         asked = alone.ask()
         alone.tell(asked, [sphere(np.float32(x)) for x in asked])
-    np.testing.assert_allclose(ours.algorithm.state.reported, alone.mean, rtol=1e-9)
+    assert_allclose(ours.reported, alone.mean, rtol=1e-9)
 
 
 @pytest.mark.parametrize("options", [{"bounds": [-0.2, 0.2]}, {"scaling_of_variables": 9.0}])
@@ -125,9 +126,9 @@ def test_pycmas_reported_mean_is_in_the_coordinates_of_its_candidates(fake, opti
     ours = fake(transformed)
     for _ in range(60):
         asked = played(ours)
-    reported = ours.algorithm.state.reported
+    reported = ours.reported
     assert np.abs(reported).max() <= options.get("bounds", [0.0, np.inf])[1]
-    np.testing.assert_allclose(reported, np.mean(asked, axis=0), atol=0.05)
+    assert_allclose(reported, np.mean(asked, axis=0), atol=0.05)
 
 
 @erlbench.minimise
@@ -220,20 +221,16 @@ def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_populatio
     monkeypatch.setitem(sys.modules, "jax", jax)
     evosax = EvosaxObject(Strategy(), "mine", np.zeros(2), 9)
     for expected in ([[0.1] * 2] * 3, [[0.1] * 2, [1.1] * 2, [2.1] * 2]):
-        np.testing.assert_allclose(evosax.ask(), expected)
+        assert_allclose(evosax.ask(), expected)
         evosax.tell(np.array([3.0, 1.0, 2.0]))
-    np.testing.assert_allclose(evosax.mean(), [1.1, 1.1])
+    assert_allclose(evosax.mean(), [1.1, 1.1])
     assert {params for _, params in keys} == {"mine"}
     assert len({key for key, _ in keys}) == 3  # a key is used once
 
 
-def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, monkeypatch):
-    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[0]
-    (tmp_path / "my_searches.py").write_text(code)
-    (tmp_path / "my_envs.py").write_text(
-        "from gymnasium.envs.classic_control import PendulumEnv\nclass Mine(PendulumEnv): ..."
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, write_module):
+    write_module("my_searches", re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[0])
+    write_module("my_envs", "from gymnasium.envs.classic_control import PendulumEnv\nclass Mine(PendulumEnv): ...")
     import my_envs
     import my_searches
 
@@ -251,16 +248,22 @@ def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, 
             erlbench.run("cem", env, out=tmp_path)
 
 
-def test_a_search_that_ends_its_program_fails_and_the_next_one_runs(tmp_path, monkeypatch):
-    (tmp_path / "a_script.py").write_text("raise SystemExit(0)\n")
-    (tmp_path / "ends.py").write_text(
-        "import erlbench\n@erlbench.maximise\nclass Exits:\n    def __init__(self, dimension, seed): pass\n"
-        "    def ask(self): raise SystemExit(0)\n    def tell(self, *told): pass\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    words = "--env", "Pendulum-v1", "--total-timesteps", 400, "--eval-freq", 400, "--processes", 0, "--out", tmp_path
-    refuse("a_script:Search", "run", "--algo", "a_script:Search", *words)
-    result = call("run", "--algo", "ends:Exits,cem", *words)
+EXITS = """
+import erlbench
+@erlbench.maximise
+class Exits:
+    def __init__(self, dimension, seed): pass
+    def ask(self): raise SystemExit(0)
+    def tell(self, *told): pass
+"""
+
+
+def test_a_search_that_ends_its_program_fails_and_the_next_one_runs(tmp_path, write_module):
+    write_module("a_script", "raise SystemExit(0)\n")
+    write_module("ends", EXITS)
+    words = "run --env Pendulum-v1 --total-timesteps 400 --eval-freq 400 --processes 0"
+    refuse("a_script:Search", *words.split(), "--algo", "a_script:Search", "--out", tmp_path)
+    result = call(*words.split(), "--algo", "ends:Exits,cem", "--out", tmp_path)
     assert result.exit_code == 1
     assert "SystemExit" in result.stderr
     assert erlbench.load_results(tmp_path).cells["status"].tolist() == ["failed", "done"]

@@ -4,21 +4,21 @@
 """
 
 import functools
-import threading
+from contextlib import ExitStack
 
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.experiment.cells import RunOptions
 from erlbench.running import checkpoint
-from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.loop import Run
-from erlbench.running.progress import Display
 from tests.runs import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
     all_rows,
+    cell_runner,
     check_counts,
+    check_same_as_whole,
+    complete,
     four_first,
     interrupt,
     interrupt_after,
@@ -51,7 +51,7 @@ def watched(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(checkpoint, "SWEEP_FROM", SWEEP_FROM)
             patch.setattr(Run, "_deliver", counted)
-            assert run(cell) == 0
+            complete(cell)
         return cell, counts
 
     return finished
@@ -66,14 +66,8 @@ def whole(watched):
 @pytest.fixture(scope="module")
 def runners():
     """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
-    made = {}
-    for processes in (1, 3):
-        options = RunOptions(processes, verbosity=-1, device="cpu")
-        made[processes] = CellRunner(CommandContext(options=options, display=Display(-1), stop=threading.Event()))
-    yield made
-    for runner in made.values():
-        runner.close()
-        runner.context.pauses.close()
+    with ExitStack() as opened:
+        yield {processes: opened.enter_context(cell_runner(processes)) for processes in (1, 3)}
 
 
 @pytest.mark.parametrize("algo", four_first(ALGORITHMS))
@@ -109,24 +103,21 @@ def test_a_resumed_run_equals_an_uninterrupted_one(algo, whole, tmp_path, monkey
             code = run(parts)
         assert code in (0, 130)
         interrupts += code == 130
-    assert run(parts) == 0
     assert interrupts >= 2
-    assert all_rows(parts.directory) == expected
+    assert all_rows(complete(parts).directory) == expected
 
 
 def test_barriers_change_no_row_and_can_be_interrupted(whole, tmp_path):
     """All columns but those of time and the critic's lag; a resumed run waits for no task that was finished before."""
-    cell, uninterrupted = (make_cell("p-cem-rl", tmp_path / name, settings={"barriers": True}) for name in "ab")
-    assert run(uninterrupted) == 0
-    assert run(interrupt(cell, 13, 38, 45, 51)) == 0
-    expected, overlapping = all_rows(uninterrupted.directory), all_rows(whole("p-cem-rl").directory)
-    assert all_rows(cell.directory) == expected
-    assert {row["critic_lag"] for row in expected["tasks.csv"] if row["kind"] in ("actor", "rl", "es")} == {"0"}
-    for rows_of_file in (*expected.values(), *overlapping.values()):
+    cell = make_cell("p-cem-rl", tmp_path / "parts", settings={"barriers": True})
+    check_same_as_whole(complete(interrupt(cell, 13, 38, 45, 51)))
+    separate, overlapping = (all_rows(each.directory) for each in (cell, whole("p-cem-rl")))
+    assert {row["critic_lag"] for row in separate["tasks.csv"] if row["kind"] in ("actor", "rl", "es")} == {"0"}
+    for rows_of_file in (*separate.values(), *overlapping.values()):
         for row in rows_of_file:
             for column in [name for name in row if name.startswith("critic_lag")]:
                 del row[column]
-    assert expected == overlapping
+    assert separate == overlapping
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
@@ -146,13 +137,9 @@ def test_the_asynchronous_algorithms_are_those_of_the_list(algo):
 def test_an_interrupted_asynchronous_run_goes_on(algo, settings, simulated, tmp_path):
     parts = make_cell(algo, tmp_path / "parts", simulated_time=simulated, settings=settings)
     assert not registry.find(algo).is_synchronous(parts.settings)
-    interrupt(parts, 5, 30, 60)
-    assert run(parts) == 0
-    check_counts(parts)
+    check_counts(complete(interrupt(parts, 5, 30, 60)))
     if simulated:
-        whole = make_cell(algo, tmp_path / "whole", simulated_time=True, settings=settings)
-        assert run(whole) == 0
-        assert all_rows(parts.directory) == all_rows(whole.directory)
+        check_same_as_whole(parts)
 
 
 @pytest.mark.parametrize("algo", four_first(SYNCHRONOUS))

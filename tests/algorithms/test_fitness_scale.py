@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.search.aes_updates import FEWEST, FitnessScale, deviation
-from tests.files import read_json
-from tests.runs import make_cell, rows, run
+from tests.runs import complete, make_cell, meta, rows
 
 
 def test_the_scale_is_the_deviation_of_the_first_returns_and_stays():
@@ -34,9 +33,8 @@ def test_equal_and_infinite_returns_give_no_scale_but_a_number_to_go_on_with():
 
 def test_a_run_prints_and_records_the_scale_of_its_first_returns(tmp_path, capsys):
     settings = {"baseline": None, "start_timesteps": 200}
-    cell = make_cell("aes-rl", tmp_path, steps=240, simulated_time=True, workers=3, settings=settings)
-    assert run(cell) == 0
-    measured = read_json(cell.directory / "meta.json")["measured"]["baseline"]
+    cell = complete(make_cell("aes-rl", tmp_path, steps=240, simulated_time=True, workers=3, settings=settings))
+    measured = meta(cell)["measured"]["baseline"]
     random = [float(row["r"]) for row in rows(cell.directory, "episodes.csv") if row["kind"] == "random"]
     assert 0 < measured < max(random) - min(random)
     assert f"baseline {measured:.4g}" in " ".join(capsys.readouterr().err.split())

@@ -130,6 +130,11 @@ cem-rl search=none population=1 n_grad=1 elites=1 | at least 2
 cem-rl search=none coupling=side population=1 n_grad=0 elites=1 | at least 2
 cem-rl search=ars options='directions=1 top=1' n_grad=3 | n_grad (3) cannot exceed population
 cem-rl search=snes options='stdev_learning_rate=-1' | must be at least 0
+cem-rl search=pgpe n_grad=1 | n_grad
+cem-rl coupling=side schedule=phases options=parallel_critic=true | for parallel_critic
+cem-rl coupling=winners schedule=phases options=parallel_critic=true | for parallel_critic
+cem-rl coupling=winners schedule=steady-state options=critic_updates_per_step=1 | for critic_updates_per_step
+evorainbow-exp search=ga | parents (10) cannot exceed population (4); a part has its own settings by --set options=
 aes-rl stochastic=true | learner=sac or crossq, not td3
 aes-rl mean_update=oldest | use 'rank-based'
 esac population=10 sac_members=4 winner_fraction=0.6 | 6 winners and 4 copies
@@ -172,8 +177,8 @@ def describe(task):
 
 def flow(fake):
     """The tasks as texts, by `ask`."""
-    asked, done, algorithm = [], 0, fake.algorithm
-    while done < TASKS:
+    asked, algorithm = [], fake.algorithm
+    for done in range(TASKS):
         asked.append([describe(task) for task in fake.ask()] + [str(algorithm.policy())])
         ready = [task for task in fake.open.values() if not dependencies(task) & fake.open.keys()]
         if not ready:
@@ -181,7 +186,6 @@ def flow(fake):
         task = ready[0 if algorithm.is_synchronous(algorithm.settings) else done * done % len(ready)]
         fitness = float(task.id * 37 % 11 // 2) if task.id % 29 else math.nan  # with ties
         fake.finish(task, fitness=fitness, length=7 + task.id % 5)
-        done += 1
     return asked
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
-from erlbench.algorithms.evorainbow_exp import EvoRainbowExp, EvoRainbowExpSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.pderl import PDERL, PDERLSettings
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
@@ -22,7 +22,8 @@ from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy, load_policy
 from erlbench.testing import check_algorithm
 from erlbench.work.values import decode, encode
 from tests.calls import call, succeed
-from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
+from tests.runs import check_same_as_whole, complete, interrupt, make_cell, replayed, returns, rows
+from tests.tables import cells
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
 OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 window=4"}
@@ -67,32 +68,33 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(places, learner,
     for each in (fake, twin):
         finish_all(each, rounds + 2)
     after, of_twin = (each.store.get(each.algorithm.policy()) for each in (fake, twin))
-    np.testing.assert_array_equal(after, of_twin)
+    assert_array_equal(after, of_twin)
     assert search in ("ga", "erl-ga") or not np.array_equal(after, mean)
     assert fake.algorithm.metrics().keys() == twin.algorithm.metrics().keys()
 
 
-@pytest.mark.parametrize(
-    ("algo", "chosen", "idle", "read"),
-    [
-        ("cem-rl", {}, {"p_desired"}, {"elites", "n_grad", "target_noise", "tau", "injected"}),
-        ("cem-rl", {"search": "snes", "learner": "ddpg"}, {"elites", "noise_clip"}, {"population", "n_grad"}),
-        ("cem-rl", {"schedule": "steady-state"}, {"n_grad", "random_warmup"}, {"start_timesteps"}),
-        ("aes-rl", {"learner": "crossq"}, {"tau", "target_noise"}, {"p_desired", "critic_block"}),
-        ("aes-rl", {"coupling": "none", "schedule": "chain"}, {"injected", "k_rl", "warmup"}, {"window"}),
-        ("evorainbow-exp", {"learner": "sac"}, {"exploration_noise", "final_scale", "ou_theta"}, {"soft_update"}),
-        ("evorainbow-exp", {"coupling": "half"}, {"soft_update"}, {"n_grad"}),
-        ("erl", {}, set(), {"tau"}),
-    ],
-)
+# Of an algorithm with some settings, those that nothing reads, and some that are read.
+EFFECTS = """
+cem-rl         |                              | p_desired                              | elites n_grad tau injected
+cem-rl         | search=snes learner=ddpg     | elites noise_clip                      | population n_grad
+cem-rl         | schedule=steady-state        | n_grad random_warmup                   | start_timesteps target_noise
+aes-rl         | learner=crossq               | tau target_noise                       | p_desired critic_block
+aes-rl         | coupling=none schedule=chain | injected k_rl warmup                   | window
+evorainbow-exp | learner=sac                  | exploration_noise final_scale ou_theta | soft_update
+evorainbow-exp | coupling=half                | soft_update                            | n_grad
+erl            |                              |                                        | tau
+"""
+
+
+@pytest.mark.parametrize(("algo", "chosen", "idle", "read"), cells(EFFECTS))
 def test_settings_that_nothing_reads_are_named(algo, chosen, idle, read):
     kind = find(algo)
-    named = kind.without_effect(kind.settings_type(**chosen))
-    assert idle <= {*named}
-    assert not read & {*named}
-    typed = [f"--set={name}={value}" for name, value in chosen.items()]
-    for name in sorted(idle | read) if "coupling" in chosen and algo != "aes-rl" else ():
-        result = call("run", "--algo", algo, *typed, f"--set={name}=1", "--env", "Pendulum-v1", "--dry-run")
+    named = kind.without_effect(kind.settings_type(**dict(change.split("=") for change in chosen.split())))
+    assert {*idle.split()} <= {*named}
+    assert not {*read.split()} & {*named}
+    for name in f"{idle} {read}".split() if chosen == "coupling=half" else ():
+        words = f"--algo {algo} --set {chosen} --set {name}=1 --env Pendulum-v1 --dry-run"
+        result = call("run", *words.split())
         assert (f"--set {name} has no effect" in result.stderr, result.exit_code) == (name in idle, 0)
 
 
@@ -118,26 +120,6 @@ def test_a_learner_at_the_side_explores_and_updates_as_its_paper(new_fake):
         assert fake.algorithm.joint_update().policy_delay == delay
         (episode,) = [task for task in fake.ask() if task.kind == "rl"]
         assert episode.settings.action_noise == noise  # a policy that draws its actions has no further noise
-
-
-@pytest.mark.parametrize(
-    ("schedule", "coupling", "setting"),
-    [
-        ("phases", "side", "parallel_critic=true"),
-        ("phases", "winners", "parallel_critic=true"),
-        ("steady-state", "winners", "critic_updates_per_step=1"),
-    ],
-)
-def test_a_learner_that_does_not_learn_all_the_time_has_no_parallel_critic_and_no_ratio(
-    schedule, coupling, setting, new_fake
-):
-    with pytest.raises(UsageError, match=setting.partition("=")[0]):
-        new_fake(CEMRL, settings_of("cem", "td3", coupling, schedule, options=setting))
-
-
-def test_half_of_a_mirrored_pair_is_not_trained(new_fake):
-    with pytest.raises(UsageError, match="n_grad"):
-        new_fake(CEMRL, settings_of("pgpe", n_grad=1))
 
 
 @pytest.mark.parametrize(("coupling", "learner"), [("side", "td3"), ("winners", "sac")])
@@ -166,9 +148,9 @@ def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake
             fake.finish(task, fitness={1: -1.0, 2: 9.0, 4: 5.0}.get(task.individual, 3.0))
         actor, target = fake.store.get(state.learner)[: 2 * before.size].reshape(2, -1)
         trained = before + len(updates)  # the stand-in adds 1 for each training
-        np.testing.assert_allclose(actor, 0.75 * trained + 0.25 * best, rtol=1e-5)
-        np.testing.assert_array_equal(actor, target)
-        np.testing.assert_array_equal(actor, fake.store.get(state.actor))
+        assert_allclose(actor, 0.75 * trained + 0.25 * best, rtol=1e-5)
+        assert_array_equal(actor, target)
+        assert_array_equal(actor, fake.store.get(state.actor))
         assert [each.injected for each in told[-4:]] == [False, copied, False, False]
         assert [each.origin is None for each in told[-4:]] == [False, copied, False, False]
         assert fake.algorithm.metrics()["learner_rank"] == (4 if copied else 0)
@@ -185,7 +167,7 @@ def test_without_generations_it_moves_to_the_best_once_its_updates_are_done(new_
             fake.finish(task, fitness=float(task.id % 7))
     before, best = fake.store.get(state.actor), fake.store.load(state.pending)
     fake.finish(updates)
-    np.testing.assert_allclose(fake.store.get(state.actor), 0.75 * (before + 1) + 0.25 * best, rtol=1e-5)
+    assert_allclose(fake.store.get(state.actor), 0.75 * (before + 1) + 0.25 * best, rtol=1e-5)
 
 
 def test_a_learner_s_copy_spares_the_elite(new_fake):
@@ -208,11 +190,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"
 @pytest.fixture(scope="module")
 def page_modules(tmp_path_factory):
     """The modules of the page, typed into files."""
-    search, learner, policy = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    codes = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     folder = tmp_path_factory.mktemp("modules")
-    (folder / "my_search.py").write_text(search)
-    (folder / "my_learner.py").write_text(learner)
-    (folder / "my_policy.py").write_text(policy)
+    for name, code in zip(("my_search", "my_learner", "my_policy"), codes, strict=True):
+        (folder / f"{name}.py").write_text(code)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield
@@ -232,19 +213,16 @@ PAGE_S = SMALL_RUN | {"search": "my_search:BetterHalf", "options": "spread=0.02"
     ],
 )
 def test_a_run_of_the_page_s_parts_is_interrupted_and_gives_the_same_rows(algo, settings, page_modules, tmp_path):
-    whole, parts = (make_cell(algo, tmp_path / name, steps=600, settings=settings) for name in "ab")
-    assert run(whole) == 0
-    interrupt(parts, 7, 20)
-    assert run(parts) == 0
-    assert all_rows(parts.directory) == all_rows(whole.directory)
-    last = rows(whole.directory, "eval.csv")[-1]
+    cell = make_cell(algo, tmp_path / "parts", steps=600, settings=settings)
+    check_same_as_whole(complete(interrupt(cell, 7, 20)))
+    last = rows(cell.directory, "eval.csv")[-1]
     if algo == "cem-rl":
         assert int(last["actor_updates"]) > 0
     else:
-        assert returns(last) == replayed(whole)
-        assert load_policy(whole.directory).spec.parameters == ("decay:1", "layer.weight:1x8", "layer.bias:1")
+        assert returns(last) == replayed(cell)
+        assert load_policy(cell.directory).spec.parameters == ("decay:1", "layer.weight:1x8", "layer.bias:1")
         for words, result in (((), "cannot be verified"), (("--import",), "agrees")):
-            checks = succeed("verify", whole.directory, "-v", *words)
+            checks = succeed("verify", cell.directory, "-v", *words)
             assert re.search(rf"^policy +{result}", checks, re.MULTILINE), checks
 
 
@@ -264,12 +242,11 @@ def test_a_policy_s_module_acts_as_torch_does_and_begins_anew(page_modules):
         mine.reset()
         for observation in observations:
             expected = torch.tanh(theirs(torch.from_numpy(observation[None]))).detach().numpy()[0]
-            np.testing.assert_allclose(mine.normalised(observation), expected, atol=1e-6)
+            assert_allclose(mine.normalised(observation), expected, atol=1e-6)
 
 
-def test_a_policy_s_module_may_keep_its_observations(tmp_path, monkeypatch):
-    (tmp_path / "difference.py").write_text(DIFFERENCE)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_policy_s_module_may_keep_its_observations(write_module):
+    write_module("difference", DIFFERENCE)
     spec = PolicySpec(
         (2, 2), "tanh", (), (), network="difference:Difference", parameters=("gain:1",), squashing="linear"
     )
@@ -329,31 +306,23 @@ class Trains(torch.nn.Linear):
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("Draws", "random"),
-        ("Wide", r"\(1, 2\)"),
-        ("Counts", "reset"),
-        ("Pair", "a tuple, not a tensor"),
-        ("Ends", "SystemExit"),
-        ("Buffer", "random"),
-        ("Trains", "random"),
-    ],
-)
-def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(tmp_path, monkeypatch, name, reason):
-    (tmp_path / "unusable.py").write_text(UNUSABLE)
-    monkeypatch.syspath_prepend(tmp_path)
+REASONS = r"""
+Draws  | random
+Wide   | \(1, 2\)
+Counts | reset
+Pair   | a tuple, not a tensor
+Ends   | SystemExit
+Buffer | random
+Trains | random
+"""
+
+
+@pytest.mark.parametrize(("name", "reason"), cells(REASONS))
+def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(write_module, name, reason):
+    write_module("unusable", UNUSABLE)
     with pytest.raises(UsageError, match=f"unusable:{name}.*{reason}"):
         policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=f"unusable:{name}"))
 
 
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
     check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})
-
-
-def test_a_part_whose_setting_does_not_fit_is_refused_with_the_option():
-    settings = EvoRainbowExpSettings(search="ga")
-    with pytest.raises(UsageError, match=r"parents \(10\).*--set options="):
-        EvoRainbowExp.parts(settings, "")
-    assert EvoRainbowExp.parts(replace(settings, options="parents=2"), "").of_search.parents == 2

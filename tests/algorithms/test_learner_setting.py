@@ -10,21 +10,14 @@ from erlbench.algorithms.cma_es import CMAESSettings
 from erlbench.algorithms.policy_settings import policy_of
 from erlbench.algorithms.td3 import TD3Settings
 from erlbench.envs.catalogue import LISTED, installed
-from erlbench.envs.registry import EnvSpec, Problem, problem
+from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
 from erlbench.settings import resolve
 
-CONTINUOUS = Problem(EnvSpec("Pendulum-v1", 200), 3, 1, (-2.0,), (2.0,))
-DISCRETE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), discrete=True)
+DISCRETE = problem("CartPole-v1")
 OF_GYMNASIUM = [row for row in LISTED.values() if not row.discrete and "/" not in row.id and ":" not in row.id]
 BOUNDED = [row.id for row in OF_GYMNASIUM if not row.extra or installed(row.extra)]
-
-
-def test_individuals_of_sac_need_continuous_actions():
-    with pytest.raises(UsageError, match=r"learner=sac .*CartPole-v1 .*discrete"):
-        policy_of(DISCRETE, CEMRLSettings(learner="sac"))
-    assert policy_of(DISCRETE, CEMRLSettings(learner="ddpg")).actions == "discrete"
 
 
 @pytest.mark.parametrize("env", BOUNDED)
@@ -38,22 +31,24 @@ def test_the_noise_on_target_actions_is_the_codes_whatever_the_bound_of_the_acti
     assert settings.exploration_noise * bound == pytest.approx(0.1, rel=1e-3)
 
 
-def test_a_learner_s_name_and_its_functions_are_looked_up_before_a_run(tmp_path, monkeypatch):
-    module = "from erlbench.algorithms.training.learners import Learner\n"
-    (tmp_path / "my_typos.py").write_text(module + 'typo = Learner(actor_function="my_typos:trian")\n')
-    monkeypatch.syspath_prepend(tmp_path)
+TYPO = """
+from erlbench.algorithms.training.learners import Learner
+typo = Learner(actor_function="my_typos:trian")
+"""
+
+
+def test_a_learner_s_name_and_its_functions_are_looked_up_before_a_run(write_module):
+    write_module("my_typos", TYPO)
     for name, named in (("typo", "my_typos:trian"), ("Learner", "class")):
         with pytest.raises(UsageError, match=named):
             CEMRLSettings(learner=f"my_typos:{name}").check_learner()
 
 
 def test_a_searched_policy_is_what_its_settings_say():
-    overrides = {"network": "lstm", "hidden": "16", "squashing": "linear"}
-    policy = policy_of(CONTINUOUS, resolve(CMAESSettings, "Pendulum-v1", overrides=overrides))
+    pendulum = problem("Pendulum-v1")
+    policy = policy_of(pendulum, CMAESSettings(network="lstm", hidden=(16,), squashing="linear"))
     assert (policy.size, policy.bounded) == (1361, False)
-    policy = policy_of(
-        CONTINUOUS, resolve(CEMSettings, "Pendulum-v1", overrides={"hidden": (), "bins": 5, "bias": False})
-    )
+    policy = policy_of(pendulum, CEMSettings(hidden=(), bins=5, bias=False))
     assert (policy.size, policy.actions) == (15, "bins")
 
 
@@ -62,5 +57,7 @@ def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only(
         (4, 64, 64, 2), "tanh", (), (), squashing="linear", actions="discrete", stochastic=True
     )
     assert policy_of(DISCRETE, TD3Settings()).squashing == "tanh"
-    with pytest.raises(UsageError, match=r"bins=5 .*CartPole-v1 .*discrete"):
-        policy_of(DISCRETE, CMAESSettings(bins=5))
+    assert policy_of(DISCRETE, CEMRLSettings(learner="ddpg")).actions == "discrete"
+    for settings, named in ((CEMRLSettings(learner="sac"), "learner=sac"), (CMAESSettings(bins=5), "bins=5")):
+        with pytest.raises(UsageError, match=f"{named} .*CartPole-v1 .*discrete"):
+            policy_of(DISCRETE, settings)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from stable_baselines3 import PPO as Theirs
 
 from erlbench.algorithms import ppo, registry
@@ -11,7 +12,7 @@ from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy
 from erlbench.work.seeding import generator
 from erlbench.work.workspace import Workspace
-from tests.algorithms.on_policy import STEPS, TASKS, Follow, iterate, starting, their_model, three_iterations
+from tests.algorithms.on_policy import STEPS, Follow, iterate, starting, their_model, three_iterations
 
 start = starting(ppo.PPO)
 
@@ -33,13 +34,13 @@ def their_ppo(algorithm, task, keys, first, monkeypatch):
 )
 def test_three_iterations_equal_those_of_stable_baselines3(env, settings, start, monkeypatch):
     ours, theirs = three_iterations(start, their_ppo, env, settings, monkeypatch)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    assert_allclose(ours, theirs, rtol=0, atol=1e-6)
     assert np.abs(ours[2] - ours[0]).max() > 1e-3
 
 
 @pytest.mark.parametrize("env", ["Pendulum-v1", "CartPole-v1"])
 def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start, monkeypatch):
-    task = TASKS[env](env)
+    task = problem(env)
     algorithm, workspace = start(task)
     first, _ = iterate(algorithm, workspace)
     before = workspace.store.get(first.inputs["learner"])[0]
@@ -53,7 +54,7 @@ def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start,
         for observation in generator(1).normal(0.0, scale, (50, task.observation_size)).astype(np.float32):
             expected, _ = model.predict(model.env.normalize_obs(observation[None]), deterministic=True)
             found = policy.denormalise(policy.normalised(observation))
-            np.testing.assert_allclose(found, expected[0], atol=1e-6)
+            assert_allclose(found, expected[0], atol=1e-6)
 
 
 def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generators_alone(start):
@@ -67,7 +68,7 @@ def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generat
     ours = workspace.store.get(first.arrays["learner"]).copy()
     again = Workspace(workspace.store)
     assert again.run(task).values == first.values
-    np.testing.assert_array_equal(again.store.get(first.arrays["learner"]), ours)
+    assert_array_equal(again.store.get(first.arrays["learner"]), ours)
     assert torch.equal(torch.get_rng_state(), state)
     assert np.random.rand() == np.random.RandomState(1).rand()  # noqa: NPY002
     again.close()

@@ -171,7 +171,6 @@ def test_updates_of_sac_equal_stable_baselines3(context, monkeypatch):
     update = SACUpdate(POLICY, TWINS, BATCH, **numbers, reward_scale=1.0, temperature=None, value_network=False)
     mine = SACProgram(update, "cpu")
     mine.load(array, 0, 0)
-    assert (model.target_entropy, model.learning_rate, model.gamma, model.tau) == (-1.0, 3e-4, 0.99, 0.005)
     noises, alpha = [], mine.alpha.item()
     monkeypatch.setattr(torch.distributions.normal, "_standard_normal", lambda *arguments, **more: noises.pop(0))
 

@@ -12,13 +12,9 @@ from tests.algorithms.on_policy import Follow, iterate, starting, their_model, t
 start = starting(trpo.TRPO)
 
 
-def seed_noise(random):
-    torch.manual_seed(int(random.integers(2**31)))
-
-
 def their_trpo(algorithm, task, keys, first, monkeypatch):
     """sb3-contrib's TRPO on the same task with our initial parameters and random numbers."""
-    settings, follow = algorithm.settings, Follow(keys, seed_noise)
+    settings, follow = algorithm.settings, Follow(keys, lambda random: torch.manual_seed(int(random.integers(2**31))))
     own = {
         "batch_size": settings.batch_size, "cg_max_steps": settings.conjugate_steps, "cg_damping": settings.damping,
         "gamma": settings.discount, "n_critic_updates": settings.value_epochs, "target_kl": settings.target_divergence,

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 
 from erlbench.algorithms.gradients.crossq import CrossQActor
 from erlbench.algorithms.gradients.learners import crossq
@@ -101,8 +102,8 @@ def test_the_corrections_are_bounded():
     norm = BatchRenorm((4,), rows.ravel(), torch.zeros(16))
     norm.warm = True
     outputs = norm(0, torch.tensor([[-1.0] * 4, [1.0] * 4])).detach()
-    np.testing.assert_allclose(outputs.mean(0), [0, 0, -5, 5], atol=0.02)
-    np.testing.assert_allclose(outputs.std(0, correction=0), [3, 1 / 3, 1, 1], atol=0.02)
+    assert_allclose(outputs.mean(0), [0, 0, -5, 5], atol=0.02)
+    assert_allclose(outputs.std(0, correction=0), [3, 1 / 3, 1, 1], atol=0.02)
 
 
 def inputs_of_sbx():
@@ -121,6 +122,17 @@ def inputs_of_sbx():
 # -- one update ------------------------------------------------------------------------------------------------------
 
 
+def joint_loss(critics, calls, batch, next_actions, next_log):
+    """The loss of two critics after so many updates, with a temperature of 0.3, and its gradient."""
+    gradients = torch.zeros_like(critics)
+    pair = crossq.renorm_critics(CRITIC, critics, gradients)
+    for critic in pair:
+        critic.norms.warm = calls >= crossq.WARM
+    loss = joint_critic_loss(pair, batch, next_actions, -0.3 * next_log, 0.97)
+    loss.backward()
+    return loss.item(), gradients
+
+
 @pytest.mark.parametrize("calls", CALLS)
 def test_critics_descend_the_gradient_through_the_joint_statistics(calls):
     """One step of Adam with beta1 = 0.5 on the loss that the next test compares."""
@@ -135,17 +147,11 @@ def test_critics_descend_the_gradient_through_the_joint_statistics(calls):
     block.target_actor[:] = torch.from_numpy(0.4 * random.normal(size=actor_size(POLICY)))
     block.begin(calls)
     actor = crossq.GaussianPolicy(POLICY, block.target_actor)
-    next_actions, next_log = actor.sample(batch.next_observations, noise[0])
-    gradients = torch.zeros_like(vector)
-    critics = crossq.renorm_critics(CRITIC, vector, gradients)
-    for critic in critics:
-        critic.norms.warm = calls >= crossq.WARM
-    loss = joint_critic_loss(critics, batch, next_actions, -0.3 * next_log, 0.97)
-    loss.backward()
+    loss, gradients = joint_loss(vector, calls, batch, *actor.sample(batch.next_observations, noise[0]))
     block.count()
-    assert block.update(1, batch, noise).item() == pytest.approx(loss.item(), rel=1e-12)
+    assert block.update(1, batch, noise).item() == pytest.approx(loss, rel=1e-12)
     stepped = adam(vector.numpy(), gradients.numpy(), 0.0, 0.0, calls + 1)  # statistics have no gradient
-    np.testing.assert_allclose(block.critics.numpy(), stepped, rtol=1e-9, atol=1e-15)
+    assert_allclose(block.critics.numpy(), stepped, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("calls", CALLS)
@@ -155,16 +161,11 @@ def test_critics_have_the_loss_the_gradient_and_the_statistics_of_sbx(calls):
     rows, columns = inputs_of_sbx()
     *transitions, next_actions, next_log = map(torch.from_numpy, columns)
     vector = torch.from_numpy(rows.ravel())
-    gradients = torch.zeros_like(vector)
-    critics = crossq.renorm_critics(CRITIC, vector, gradients)
-    for critic in critics:
-        critic.norms.warm = calls >= crossq.WARM
-    loss = joint_critic_loss(critics, Minibatch(*transitions), next_actions, -0.3 * next_log, 0.97)
-    loss.backward()
-    assert loss.item() == pytest.approx(stored["loss"], rel=1e-9)
-    np.testing.assert_allclose(gradients.view(2, -1), stored["gradients"], rtol=1e-7, atol=1e-10)
+    loss, gradients = joint_loss(vector, calls, Minibatch(*transitions), next_actions, next_log)
+    assert loss == pytest.approx(stored["loss"], rel=1e-9)
+    assert_allclose(gradients.view(2, -1), stored["gradients"], rtol=1e-7, atol=1e-10)
     moved = vector.view(2, -1)[:, -2 * sum(CRITIC.sizes[:-1]) :]
-    np.testing.assert_allclose(moved, np.reshape(stored["statistics"], (2, -1)), rtol=1e-7)
+    assert_allclose(moved, np.reshape(stored["statistics"], (2, -1)), rtol=1e-7)
 
 
 @pytest.mark.parametrize("calls", CALLS)
@@ -204,10 +205,10 @@ def test_every_third_update_moves_the_actor_in_training_mode_up_critics_in_evalu
     q = evaluated(views["critic"][0].detach(), batch.observations, actions)
     (np.exp(0.3) * log - q.amin(0)).mean().backward()
     expected, _, _ = adam(vector.numpy(), gradient.numpy(), 0.0, 0.0, calls + 1)  # its statistics have moved
-    np.testing.assert_allclose(views["actor"][0].numpy(), expected, rtol=1e-6, atol=1e-9)
+    assert_allclose(views["actor"][0].numpy(), expected, rtol=1e-6, atol=1e-9)
     slope = np.exp(0.3) * (-log.mean().item() + 2.0)
     rows = adam(np.array([0.3]), np.array([slope]), 0.0, 0.0, calls + 1, beta1=0.9)
-    np.testing.assert_allclose(views["temperature"].numpy().ravel(), np.ravel(rows), rtol=1e-9)
+    assert_allclose(views["temperature"].numpy().ravel(), np.ravel(rows), rtol=1e-9)
 
 
 def test_an_individual_climbs_critics_in_evaluation_mode():
@@ -226,7 +227,7 @@ def test_an_individual_climbs_critics_in_evaluation_mode():
     actions, log = actor.sample(batch.observations, noise[0])
     (0.2 * log - evaluated(critics, batch.observations, actions).amin(0)).mean().backward()
     expected, _, _ = adam(start, gradient.numpy(), 0.0, 0.0, 1)
-    np.testing.assert_allclose(separated(policy, program.parameters()), expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(separated(policy, program.parameters()), expected, rtol=1e-9, atol=1e-12)
 
 
 # -- vectors -------------------------------------------------------------------------------------------------------
@@ -242,4 +243,4 @@ def test_a_folded_actor_acts_as_the_normalised_one_by_its_running_statistics():
         expected, _ = actor.sample(torch.from_numpy(observations), zero)
     acting = NumpyPolicy(POLICY, plain)
     for observation, action in zip(observations, expected.numpy()):
-        np.testing.assert_allclose(acting.normalised(observation.astype(np.float32)), action, atol=1e-4)
+        assert_allclose(acting.normalised(observation.astype(np.float32)), action, atol=1e-4)

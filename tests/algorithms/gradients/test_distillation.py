@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.algorithms.gradients.distillation import distil, mutate
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
@@ -60,7 +61,7 @@ def test_a_step_of_distillation_equals_float64(replay, workspace):  # noqa: F811
     (gradient,) = torch.autograd.grad(loss, child)
     expected, sure = (child - 1e-3 * gradient / (gradient.abs() + 1e-8)).detach(), gradient.abs() > 1e-3
     assert sure.double().mean() > 0.9
-    np.testing.assert_allclose(double(outcome.arrays["parameters"])[sure], expected[sure], atol=1e-6)
+    assert_allclose(double(outcome.arrays["parameters"])[sure], expected[sure], atol=1e-6)
 
 
 def test_a_child_also_learns_from_fewer_states_than_a_minibatch(replay, workspace):  # noqa: F811
@@ -73,7 +74,7 @@ def test_a_child_also_learns_from_fewer_states_than_a_minibatch(replay, workspac
     ]
     whole, child = (each.arrays["parameters"] for each in children)
     assert (child != second).any()
-    np.testing.assert_array_equal(child, whole)
+    assert_array_equal(child, whole)
 
 
 def test_a_proximal_mutation_equals_float64(replay, workspace):  # noqa: F811
@@ -98,4 +99,4 @@ def test_a_proximal_mutation_equals_float64(replay, workspace):  # noqa: F811
     for weight, _ in layer_slices(POLICY.sizes):
         weights[weight] = True
     expected = vector.astype(np.float64) + np.where(weights, 0.1 * noise / scale.numpy(), 0.0)
-    np.testing.assert_allclose(outcome.arrays["parameters"], expected, rtol=1e-6, atol=1e-6)
+    assert_allclose(outcome.arrays["parameters"], expected, rtol=1e-6, atol=1e-6)

@@ -12,23 +12,19 @@ from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.work.replay import Replay
 from erlbench.work.rollout import Episode, transitions
-from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
 
 @pytest.fixture
-def cell(tmp_path):
+def cell(new_context):
     """Settings of an environment whose episodes end early, a workspace, and a replay with two episodes."""
     task = problem("InvertedPendulum-v5")
     spec = PolicySpec((task.observation_size, 4, 1), "relu", task.action_low, task.action_high)
-    replay = Replay(tmp_path / "replay", task.observation_size, 1)
-    store = Store.create()
-    store.attach("replay", replay.folder)
-    update = Update(spec, critic_spec(spec, (4,), "relu"), 8)
+    context = new_context(task, 0, 1000)
+    replay, workspace = context.replay, Workspace(context.store)
     settings = Episodes(
-        update=update,
+        update=Update(spec, critic_spec(spec, (4,), "relu"), 8),
         env=task.env,
         timesteps=0,
         limit=30,
@@ -39,13 +35,10 @@ def cell(tmp_path):
         episodes=5,
         start_updates=0,
     )
-    workspace = Workspace(store)
     past, _ = learn_episodes(replace(settings, episodes=2), replay.view(), (1,), workspace, still, lambda *_: None)
     replay.append(**transitions(past), lengths=[episode.length for episode in past])
     yield settings, workspace, replay
     workspace.close()
-    store.close()
-    replay.close()
 
 
 def still(observation, random, action):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.algorithms.search.aes_updates import (
     RATIOS,
@@ -91,20 +92,20 @@ def test_the_relative_baseline_gives_what_the_authors_program_logged():
 def test_a_move_goes_its_share_of_the_way():
     mean, z = np.array([0.0, 4.0]), np.array([8.0, 0.0], np.float32)
     for p, expected in ((0.25, [2.0, 3.0]), (-0.25, [-2.0, 5.0]), (0.0, mean), (1.0, z)):
-        np.testing.assert_array_equal(move(mean, z, p), expected)
-    np.testing.assert_allclose(oldest(np.array([1.0, 2.0]), np.array([11.0, 0.0]), 10), [2.0, 1.8])
+        assert_array_equal(move(mean, z, p), expected)
+    assert_allclose(oldest(np.array([1.0, 2.0]), np.array([11.0, 0.0]), 10), [2.0, 1.8])
 
 
 def test_the_variance_by_each_rule():
     old, new, z = np.array([0.0, 1.0]), np.array([0.2, 1.0]), np.array([1.0, 1.0], np.float32)
     variance = online_fixed(np.array([0.3, 0.5]), z, old, new, 0.2, 10.0)
-    np.testing.assert_allclose(variance, [0.3 + (1.0 * 0.8 - 0.3) / 10, 0.5 - 0.05])
+    assert_allclose(variance, [0.3 + (1.0 * 0.8 - 0.3) / 10, 0.5 - 0.05])
     assert variance.dtype == np.float64
-    np.testing.assert_allclose(success_rule(np.array([0.1]), [True] * 2 + [False] * 8), [0.1 * 0.99])
-    np.testing.assert_allclose(success_rule(np.array([0.1]), [True] * 3 + [False] * 7), [0.1 / 0.99])
+    assert_allclose(success_rule(np.array([0.1]), [True] * 2 + [False] * 8), [0.1 * 0.99])
+    assert_allclose(success_rule(np.array([0.1]), [True] * 3 + [False] * 7), [0.1 / 0.99])
     floor, zero = np.full(2, 1e-5), np.zeros(2)
-    np.testing.assert_array_equal(online_fixed(floor, zero, zero, zero, 0.5, 10.0), floor)
-    np.testing.assert_array_equal(success_rule(floor, [False] * 10), floor)
+    assert_array_equal(online_fixed(floor, zero, zero, zero, 0.5, 10.0), floor)
+    assert_array_equal(success_rule(floor, [False] * 10), floor)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_online_adaptive_by_hand(p, expected):
     """z lies 1 from the old mean; from p = 1/2 on, n is 1 and the variance (1 - p); p = 1 leaves the floor."""
     old, z = np.array([0.0]), np.array([1.0], np.float32)
     variance = online_adaptive(np.array([0.3]), z, old, (1 - p) * old + p * z, p)
-    np.testing.assert_allclose(variance, [expected])
+    assert_allclose(variance, [expected])
 
 
 def test_windows_of_three_outcomes():

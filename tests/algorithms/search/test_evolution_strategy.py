@@ -5,6 +5,7 @@ from ast import literal_eval
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import rankdata
 
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
@@ -38,21 +39,21 @@ def test_ranks_are_scipys_average_ranks_between_plus_and_minus_a_half(values):
     ranks = centred_ranks(values)
     assert ranks.shape == np.shape(values)
     expected = (rankdata(values, axis=None) - 1) / max(1, np.size(values) - 1) - 0.5 if np.size(values) > 1 else [0.0]
-    np.testing.assert_allclose(ranks.ravel(), expected, atol=1e-15)
+    assert_allclose(ranks.ravel(), expected, atol=1e-15)
     assert ranks.sum() == pytest.approx(0)
 
 
 def test_ranks_take_nan_for_the_worst():
-    np.testing.assert_allclose(centred_ranks([3.0, np.nan, 7.0, 5.0, -np.inf]), [0.0, -0.375, 0.5, 0.25, -0.375])
+    assert_allclose(centred_ranks([3.0, np.nan, 7.0, 5.0, -np.inf]), [0.0, -0.375, 0.5, 0.25, -0.375])
 
 
 def test_returns_as_weights_of_pairs():
-    np.testing.assert_allclose(shaped(np.array([[1.0, 3.0]]), "standardised"), [[-1, 1]])
-    np.testing.assert_array_equal(shaped(np.full((3, 2), 4.0), "standardised"), np.zeros((3, 2)))
-    np.testing.assert_array_equal(shaped(np.array([[1.0, 3.0]]), "raw"), [[1, 3]])
+    assert_allclose(shaped(np.array([[1.0, 3.0]]), "standardised"), [[-1, 1]])
+    assert_array_equal(shaped(np.full((3, 2), 4.0), "standardised"), np.zeros((3, 2)))
+    assert_array_equal(shaped(np.array([[1.0, 3.0]]), "raw"), [[1, 3]])
     fitness = np.array([[1.0, 0.0], [0.0, 3.0]])
-    np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "code"), [0.25, -0.75])
-    np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "paper"), [2.5, -7.5])
+    assert_allclose(mirrored_weights(fitness, 0.1, "code"), [0.25, -0.75])
+    assert_allclose(mirrored_weights(fitness, 0.1, "paper"), [2.5, -7.5])
 
 
 @pytest.mark.parametrize("table", [None, NoiseTable(1000, 3)])
@@ -64,25 +65,28 @@ def test_blocks_add_up_in_their_order_whatever_the_order_of_results(new_fake, ta
     weights = random.standard_normal(len(keys))
     weights[4] = 0.0
     found = estimate(algorithm, keys, weights, 11, table)
-    np.testing.assert_array_equal(found, estimate(algorithm, keys, weights, 11, table, reverse=True))
+    assert_array_equal(found, estimate(algorithm, keys, weights, 11, table, reverse=True))
     noise = np.array([algorithm.context.store.noise(key, 11, table) for key in keys])
-    np.testing.assert_allclose(found, weights @ noise, rtol=1e-12)
+    assert_allclose(found, weights @ noise, rtol=1e-12)
+
+
+def ends(ours, kind, options, gradients):
+    """Where our optimiser ends, and PyTorch's of a kind."""
+    vector, moments = np.arange(float(gradients.shape[1])), ours.start(gradients.shape[1])
+    theirs = torch.nn.Parameter(torch.tensor(vector))
+    optimiser = kind([theirs], **options)
+    for slope in gradients:
+        theirs.grad = torch.tensor(slope)
+        optimiser.step()
+        vector += ours.step(moments, slope)
+    return vector, theirs.detach().numpy()
 
 
 @pytest.mark.parametrize(("epsilon", "tolerance"), [(1e-8, 1e-5), (1e-20, 1e-12)])
 def test_adam_is_pytorchs_but_for_the_place_of_epsilon(epsilon, tolerance):
     gradients = generator(1).standard_normal((50, 4)) * [1, 10, 0.1, 1]
-    start = np.array([1.0, 2, 3, 4])
-    theirs = torch.nn.Parameter(torch.tensor(start))
-    torch_adam = torch.optim.Adam([theirs], lr=0.03, eps=epsilon)
-    adam, ours = Adam(0.03, epsilon=epsilon), start.copy()
-    moments = adam.start(4)
-    for slope in gradients:
-        theirs.grad = torch.tensor(slope)
-        torch_adam.step()
-        ours += adam.step(moments, slope)
-    assert moments.steps == 50
-    np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=tolerance, rtol=0)
+    ours, theirs = ends(Adam(0.03, epsilon=epsilon), torch.optim.Adam, {"lr": 0.03, "eps": epsilon}, gradients)
+    assert_allclose(ours, theirs, atol=tolerance, rtol=0)
 
 
 def test_adams_first_step_with_its_epsilon_beside_the_uncorrected_root():
@@ -92,16 +96,9 @@ def test_adams_first_step_with_its_epsilon_beside_the_uncorrected_root():
 
 
 def test_sgd_is_pytorchs_with_dampening_after_a_gradient_of_zero():
-    gradients = generator(2).standard_normal((20, 3))
-    theirs = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
-    torch_sgd = torch.optim.SGD([theirs], lr=0.2, momentum=0.9, dampening=0.9)
-    sgd, ours = Sgd(0.2), np.zeros(3)
-    moments = sgd.start(3)
-    for slope in [np.zeros(3), *gradients]:
-        theirs.grad = torch.tensor(slope)
-        torch_sgd.step()
-        ours += sgd.step(moments, slope)
-    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+    gradients, options = generator(2).standard_normal((21, 3)), {"lr": 0.2, "momentum": 0.9, "dampening": 0.9}
+    gradients[0] = 0.0
+    assert_allclose(*ends(Sgd(0.2), torch.optim.SGD, options, gradients), rtol=1e-12)
 
 
 def test_smooth_l1_is_torchs():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from erlbench.algorithms.erl import ERLSettings
 from erlbench.algorithms.search.genetic import GeneticSearch, crossover, select, taken
@@ -16,10 +17,6 @@ SPEC = PolicySpec((4, 6, 2), "tanh", (-1.0, -1.0), (1.0, 1.0))
 def genetics(settings, spec=SPEC):
     """The search, whose population nobody asks for."""
     return GeneticSearch(settings, SearchContext(spec, np.zeros(spec.size), None, lambda vector: vector, None, int))
-
-
-def population(count=10):
-    return [np.full(SPEC.size, index + 1, np.float32) for index in range(count)]
 
 
 def test_tournaments_prefer_the_better_and_never_lose_the_elites():
@@ -42,9 +39,8 @@ def test_tournaments_prefer_the_better_and_never_lose_the_elites():
 def test_a_clone_of_each_elite_stays_whole_and_the_elites_own_places_may_mutate():
     changed = 0
     for seed in range(200):
-        individuals = population()
-        ranks = list(range(10))
-        clones = genetics(ERLSettings(elite_fraction=0.2)).epoch(individuals, ranks, generator(seed))
+        individuals = [np.full(SPEC.size, index + 1, np.float32) for index in range(10)]
+        clones = genetics(ERLSettings(elite_fraction=0.2)).epoch(individuals, list(range(10)), generator(seed))
         assert len(clones) == 2
         assert [individuals[place][0] for place in clones] == [1, 2]
         assert all((individuals[place] == individuals[place][0]).all() for place in clones)
@@ -92,27 +88,20 @@ def test_a_weight_never_leaves_its_limit():
 SIZES = (5, 400, 300, 3)
 
 
-def parents(sizes=SIZES):
-    """Two vectors without a common number."""
-    size = parameter_count(sizes)
-    return np.arange(size, dtype=np.float32), -1.0 - np.arange(size, dtype=np.float32)
-
-
 @pytest.mark.parametrize("exchange", [False, True])
 def test_rows_come_whole_from_one_of_the_parents(exchange):
-    mean, winner = parents()
+    """The parents have no number in common."""
+    mean = np.arange(parameter_count(SIZES), dtype=np.float32)
+    winner = -1.0 - mean
     kept = mean.copy(), winner.copy()
     child, other = crossover(mean, winner, network_tensors(SIZES), exchange, np.random.default_rng(1))
-    np.testing.assert_array_equal(mean, kept[0])
-    np.testing.assert_array_equal(winner, kept[1])
+    assert_array_equal((mean, winner), kept)
     assert child.dtype == np.float32
     for one in (child, other):
         assert ((one == mean) | (one == winner)).all()
     assert (other == mean).any()
-    if exchange:  # one part overwrites the other: they are never swapped
-        assert not ((child == winner) & (other == mean)).any()
-    else:
-        assert ((child == winner) & (other == mean)).any()
+    # With an exchange one part overwrites the other: they are never swapped.
+    assert ((child == winner) & (other == mean)).any() == (not exchange)
     for (weight, _), inputs in zip(layer_slices(SIZES), SIZES):
         from_winner = (child[weight] == winner[weight]).reshape(-1, inputs)
         assert (from_winner.all(1) | ~from_winner.any(1)).all()
@@ -145,5 +134,5 @@ def test_an_exchange_equals_replacements_in_place():
                 mine[place] = theirs[place]
             else:
                 theirs[place] = mine[place]
-        np.testing.assert_array_equal(to_first, np.flatnonzero(mine))
-        np.testing.assert_array_equal(to_second, np.flatnonzero(theirs == 0))
+        assert_array_equal(to_first, np.flatnonzero(mine))
+        assert_array_equal(to_second, np.flatnonzero(theirs == 0))

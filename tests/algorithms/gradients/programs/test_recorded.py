@@ -36,30 +36,36 @@ class NotRecordable(Exception):
     """An operation that a recording could not repeat."""
 
 
-class Calls(TorchDispatchMode):
-    """Notes the calls of PyTorch's functions; refuses those whose results are no memory that was there before."""
+class Waits(TorchDispatchMode):
+    """Refuses calls that give Python a number, for which a GPU must have ended."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if any(not isinstance(leaf, torch.Tensor | None) for leaf in tree_leaves(result)):
+            raise NotRecordable(f"{func} returns {result!r} to Python")
+        return result
+
+
+class Calls(Waits):
+    """Notes the calls of PyTorch's functions; refuses also those whose results are no memory that was there before."""
 
     def __init__(self, calls):
         super().__init__()
         self._calls = calls
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        before = {place(x) for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)}
-        found = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(found):
-            if isinstance(leaf, torch.Tensor):
-                if place(leaf) not in before:
-                    raise NotRecordable(f"{func} allocates")
-            elif leaf is not None:
-                raise NotRecordable(f"{func} returns {leaf!r} to Python")
+        before = places(args, kwargs)
+        result = super().__torch_dispatch__(func, types, args, kwargs)
+        if not places(result) <= before:
+            raise NotRecordable(f"{func} allocates")
         if not str(func).startswith(VIEWS):
             self._calls.append(partial(func, *args, **(kwargs or {})))
-        return found
+        return result
 
 
-def place(tensor):
-    """Where a tensor's memory begins."""
-    return tensor.untyped_storage().data_ptr()
+def places(*values):
+    """Where the memory of tensors begins."""
+    return {leaf.untyped_storage().data_ptr() for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)}
 
 
 class Recorder:
@@ -106,9 +112,9 @@ def critics(policy, noise):
     return learner, learner.critics.state, lambda: learner.load(*initial, 0)
 
 
-def actor(policy):
-    learner = ActorProgram(ActorUpdate(policy, TWINS, BATCH, 1e-3, 0.2), DEVICE)
-    initial = initial_policy(policy, (2,)), initial_critic(TWINS, (1,))
+def actor(policy, kind=ActorProgram, twins=TWINS):
+    learner = kind(ActorUpdate(policy, twins, BATCH, 1e-3, 0.2), DEVICE)
+    initial = initial_policy(policy, (2,)), initial_critic(twins, (1,))
     return learner, learner._state, lambda: learner.load(*initial)
 
 
@@ -142,17 +148,11 @@ def normalised_critics():
     return learner, learner.state, lambda: learner.load(*initial, ENDING)
 
 
-def actor_up_normalised_critics():
-    learner = CrossQActor(ActorUpdate(SOFT, NORMALISED, BATCH, 1e-3, 0.2), DEVICE)
-    initial = initial_policy(SOFT, (2,)), initial_critic(NORMALISED, (1,))
-    return learner, learner._state, lambda: learner.load(*initial)
-
-
 AUTOGRAD = {
     "crossq": crossq,
     "crossq, fixed temperature, plain actor": partial(crossq, 0.2, False),
     "crossq, critics": normalised_critics,
-    "crossq, actor": actor_up_normalised_critics,
+    "crossq, actor": partial(actor, SOFT, CrossQActor, NORMALISED),
 }
 
 
@@ -179,16 +179,6 @@ def test_a_recorded_program_repeats_every_bit(name, memory, monkeypatch):
     assert len(recorder.recorded) == len(learner.programs)
     monkeypatch.setattr(f"{__name__}.record", None)
     assert updated(memory, learner, *more, recorder) == expected, "recorded once, it goes on from any state"
-
-
-class Waits(TorchDispatchMode):
-    """Refuses calls that give Python a number, for which a GPU must have ended."""
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if any(not isinstance(leaf, torch.Tensor | None) for leaf in tree_leaves(result)):
-            raise NotRecordable(f"{func} returns {result!r} to Python")
-        return result
 
 
 class Twice:
