@@ -11,18 +11,13 @@ from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import Rules, admit
 from erlbench.verification import AGREES, UNKNOWN
-from tests.files import read_json
-from tests.runs import make_cell, rows, run, verify
+from tests.runs import complete, make_cell, meta, rows, run, status, verify
 
 GENTLE = {"population": 4, "elites": 2, "hidden": (4,)}
 
 
 def cell(name, out, **more):
     return make_cell("cem", out, f"tests.faults:{name}-v0", steps=120, settings=GENTLE, **more)
-
-
-def status(made):
-    return read_json(made.directory / "status.json")
 
 
 def test_an_environment_that_ends_or_holds_its_process_fails_alone(tmp_path, capsys):
@@ -42,9 +37,8 @@ def test_an_environment_that_ends_or_holds_its_process_fails_alone(tmp_path, cap
 
 
 @pytest.mark.parametrize("code", ["import os; os._exit(3)", "import time; time.sleep(1000)", "raise SystemExit(0)"])
-def test_a_module_that_ends_or_holds_its_process_is_named(tmp_path, monkeypatch, code):
-    (tmp_path / "ending.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_module_that_ends_or_holds_its_process_is_named(write_module, code):
+    write_module("ending", code)
     with pytest.raises(ErlbenchError, match="ending:Thing-v0") as raised:
         admit("ending:Thing-v0", {}, Rules(limit=2.0))
     assert ("SystemExit" if "Exit" in code else "import") in str(raised.value)
@@ -63,8 +57,7 @@ def test_what_is_mended_is_equal_with_any_number_of_processes_and_when_played_ag
     found = []
     for processes in (0, 2):
         fresh = admit(f"tests.faults:{name}-v0", {}, Rules()).problem.env.fresh
-        made = cell(name, tmp_path / str(processes), env_settings={"fresh": fresh})
-        assert run(made, processes=processes) == 0
+        made = complete(cell(name, tmp_path / str(processes), env_settings={"fresh": fresh}), processes=processes)
         found.append([rows(made.directory, file) for file in ("eval.csv", "episodes.csv")])
     assert found[0] == found[1]
     checks = {check.name: check for check in verify(made.directory, trusted=True)}
@@ -75,17 +68,15 @@ def test_what_is_mended_is_equal_with_any_number_of_processes_and_when_played_ag
     ("options", "word"), [({"anyway": True}, "cannot be repeated"), ({"admission": False}, "not tried")]
 )
 def test_a_run_that_may_not_be_repeatable_is_marked(tmp_path, options, word):
-    made = cell("Noisy", tmp_path)
-    assert run(made, **options) == 0
-    (mark,) = admission_marks(read_json(made.directory / "meta.json"))
+    made = complete(cell("Noisy", tmp_path), **options)
+    (mark,) = admission_marks(meta(made))
     assert word in mark
     checks = {check.name: check.outcome for check in verify(made.directory, trusted=True)}
     assert checks["admission"] == checks["policy"] == UNKNOWN  # other returns are no difference: none were promised
 
 
 def test_success_and_numbers_of_infos_are_recorded(tmp_path):
-    made = cell("Goal", tmp_path, info=("steps", "nothing", "name"))
-    assert run(made, processes=1) == 0
+    made = complete(cell("Goal", tmp_path, info=("steps", "nothing", "name")), processes=1)
     assert made.config()["run"]["info"] == ["steps", "nothing", "name"]
     episodes, evaluations = read_rows(made.directory, EpisodeRow), read_rows(made.directory, EvaluationRow)
     assert (set(episodes["success"]), set(episodes["success_ever"])) == ({0}, {1})

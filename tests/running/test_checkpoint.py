@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from erlbench.running.checkpoint import DamagedCheckpoint, load_checkpoint, save_checkpoint
 from erlbench.work.tasks import ArrayRef, Output, Task
 from erlbench.work.values import decode
+from tests.files import cut, flip
 from tests.forgery import dataclasses, forge
 from tests.runs import all_rows, interrupt, make_cell, run
 
@@ -44,15 +46,10 @@ def test_a_state_comes_back_exactly(tmp_path, state):
 
 
 @pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])
-@pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
 def test_damage_is_noticed(tmp_path, state, name, damage):
     path = save_checkpoint(tmp_path, state, {})
-    data = bytearray((path / name).read_bytes())
-    data[len(data) // 2] ^= 1
-    if damage == "remove":
-        (path / name).unlink()
-    else:
-        (path / name).write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
+    damage(path / name)
     with pytest.raises(DamagedCheckpoint):
         load_checkpoint(path, PACKAGES)
 

@@ -4,8 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from tests.files import read_json
-from tests.runs import make_cell, run
+from tests.runs import complete, make_cell, meta, status
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 
@@ -23,13 +22,11 @@ def documented(heading):
 
 def test_the_files_of_a_run_and_their_keys_are_those_of_the_page(tmp_path):
     more = {"simulated_time": True, "total_generations": 3, "total_minutes": 1.0}
-    cell = make_cell("cem", tmp_path, steps=300, env_settings={"max_episode_steps": 50}, **more)
-    assert run(cell) == 0
-    folder, never = cell.directory, {"never_trained"}  # of runs without a gradient step
-    config, meta = tomllib.loads((folder / "config.toml").read_text()), read_json(folder / "meta.json")
+    cell = complete(make_cell("cem", tmp_path, steps=300, env_settings={"max_episode_steps": 50}, **more))
+    config = tomllib.loads((cell.directory / "config.toml").read_text())
     assert set(config["run"]) == documented("config.toml")
     assert {f"[{table}]" for table in config} <= set(re.findall("`([^`]+)`", section("config.toml")))
-    assert {*read_json(folder / "status.json")} == documented("status.json") - never
-    assert set(meta) <= set(re.findall("`([^`]+)`", section("meta.json")))
+    assert {*status(cell)} == documented("status.json") - {"never_trained"}  # of runs without a gradient step
+    assert set(meta(cell)) <= set(re.findall("`([^`]+)`", section("meta.json")))
     explained = {name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")}
-    assert {path.name for path in folder.iterdir()} <= explained
+    assert {path.name for path in cell.directory.iterdir()} <= explained

@@ -7,13 +7,26 @@ from erlbench.records.schema import TaskRow
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
 from erlbench.verification import AGREES, DIFFERS
-from tests.runs import all_rows, csv_rows, interrupt, listen, make_cell, replayed, returns, rows, run, stop, verify
+from tests.runs import (
+    check_same_as_whole,
+    complete,
+    csv_rows,
+    interrupt,
+    listen,
+    make_cell,
+    replayed,
+    returns,
+    rows,
+    run,
+    stop,
+    verify,
+)
 
 
 def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
     """Byte-identical policies have equal final scores, and equal ones at equal steps on the way."""
     cells = [make_cell("cem", tmp_path / str(frequency), eval_freq=frequency) for frequency in (1000, 250)]
-    assert run(*cells) == 0
+    complete(*cells)
     rare, often = (rows(cell.directory, "eval.csv") for cell in cells)
     on_the_way = [{row["timesteps"]: returns(row) for row in evaluations[:-1]} for evaluations in (rare, often)]
     assert on_the_way[0].items() < on_the_way[1].items()
@@ -32,8 +45,8 @@ def test_start_states_belong_to_the_seed_and_a_bucket_of_the_budget():
 
 def test_the_final_evaluation_is_played_in_parts_of_ten_and_goes_on_in_its_middle(tmp_path, monkeypatch):
     whole, cut, two = (make_cell("cem", tmp_path / name, steps=300, final_episodes=23) for name in ("a", "b", "c"))
-    assert run(whole) == 0
-    assert run(two, processes=2) == 0
+    complete(whole)
+    complete(two, processes=2)
     played = []
 
     def stop_in_the_middle(training, record):
@@ -46,7 +59,7 @@ def test_the_final_evaluation_is_played_in_parts_of_ten_and_goes_on_in_its_middl
         listen(patch, stop_in_the_middle)
         assert run(cut) == 130
     assert not [row for row in rows(cut.directory, "eval.csv") if row["final"] == "1"]
-    assert run(cut) == 0
+    complete(cut)
     evaluations, tasks = rows(whole.directory, "eval.csv"), rows(whole.directory, "tasks.csv")
     last, first = evaluations[-1], 10**12 + len(evaluations) - 1
     parts = [int(row["timesteps"]) for row in tasks if int(row["task"]) >= first]
@@ -58,37 +71,27 @@ def test_the_final_evaluation_is_played_in_parts_of_ten_and_goes_on_in_its_middl
         assert rows(other.directory, "tasks.csv") == tasks
 
 
-def kept(cell):
-    return sorted(int(path.stem) for path in (cell.directory / "policies").glob("*.safetensors"))
-
-
 @pytest.mark.parametrize("evaluate", ["during", "after"])
 def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate):
     cell = make_cell("cem", tmp_path, steps=3000, evaluate=evaluate, eval_freq=200)
-    interrupt(cell, 20, processes=2)
-    assert run(cell, processes=2) == 0
+    complete(interrupt(cell, 20, processes=2), processes=2)
     rows = csv_rows(cell.directory / "eval.csv")
     final = len(rows) - 1
     assert rows[-1]["total_time_s"] == rows[-1]["train_time_s"]  # that of the training's end
     assert final > 8
-    assert kept(cell) == [*range(final - 4, final)]  # five are kept; the final one has a file of its own
+    kept = sorted((cell.directory / "policies").glob("*.safetensors"))
+    assert [int(path.stem) for path in kept] == [*range(final - 4, final)]  # five; the final one has a file of its own
 
     def outcomes():
-        checks = {check.name: check.outcome for check in verify(cell.directory)}
-        return checks["policy"], checks["policies"]
+        return [check.outcome for check in verify(cell.directory) if check.name in ("policy", "policies")]
 
-    assert outcomes() == (AGREES, AGREES)
-    first, second = (cell.directory / "policies" / f"{index:06d}.safetensors" for index in kept(cell)[:2])
-    second.write_bytes(first.read_bytes())
-    assert outcomes() == (AGREES, DIFFERS)
+    assert outcomes() == [AGREES, AGREES]
+    kept[1].write_bytes(kept[0].read_bytes())
+    assert outcomes() == [AGREES, DIFFERS]
 
 
 def test_evaluating_afterwards_gives_the_same_rows_also_after_an_interruption(tmp_path, monkeypatch):
-    during, after, parts = (
-        make_cell("cem", tmp_path / name, evaluate="during" if name == "during" else "after")
-        for name in ("during", "after", "parts")
-    )
-    assert run(during, after) == 0
+    during, after = (make_cell("cem", tmp_path / evaluate, evaluate=evaluate) for evaluate in ("during", "after"))
     play = Run.play_evaluations
 
     def stop_first(training):
@@ -97,9 +100,8 @@ def test_evaluating_afterwards_gives_the_same_rows_also_after_an_interruption(tm
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "play_evaluations", stop_first)
-        assert run(parts) == 130
-    assert run(parts) == 0
-    rows = all_rows(after.directory)
-    assert rows == all_rows(parts.directory)
-    assert rows["eval.csv"] == all_rows(during.directory)["eval.csv"]
-    assert len(rows["eval.csv"]) >= 4
+        assert run(after) == 130
+    check_same_as_whole(complete(during, after))
+    evaluations = rows(after.directory, "eval.csv")
+    assert evaluations == rows(during.directory, "eval.csv")
+    assert len(evaluations) >= 4

@@ -8,29 +8,37 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import TRAINING_END
-from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
 from erlbench.verification import DIFFERS
-from tests.runs import all_rows, check_same_as_whole, interrupt, make_cell, replayed, returns, rows, run, verify
+from tests.files import flip
+from tests.runs import (
+    all_rows,
+    check_same_as_whole,
+    complete,
+    interrupt,
+    make_cell,
+    replayed,
+    returns,
+    rows,
+    run,
+    status,
+    verify,
+)
 from tests.tables import cells
-
-EXTENDED = {
-    "cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac", "snes",
-    "ga", "ars", "pgpe", "evorainbow-exp", "pderl",
-}  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algo", registry.ALGORITHMS)
 def test_a_larger_budget_gives_the_numbers_of_a_longer_run_or_is_refused(algo, tmp_path):
+    """`tests/test_docs.py` holds which algorithms have which of both."""
     short, longer = (make_cell(algo, tmp_path / "parts", steps=steps) for steps in (400, 700))
-    assert run(short, save_replay=True) == 0
-    if algo not in EXTENDED:
+    complete(short, save_replay=True)
+    kind = registry.find(algo)
+    if not kind.is_synchronous(longer.settings) or kind.depends_on_budget(longer.settings):
         with pytest.raises(UsageError, match="700 steps: "):
             run(longer)
         return
-    assert run(longer) == 0
-    check_same_as_whole(longer)
+    check_same_as_whole(complete(longer))
     assert returns(rows(longer.directory, "eval.csv")[-1]) == replayed(longer)
 
 
@@ -46,7 +54,7 @@ p-cem-rl  | {"parallel_critic": True}                                           
 @pytest.mark.parametrize(("algo", "changed", "reason"), cells(DECIDING))
 def test_settings_decide(algo, changed, reason, tmp_path):
     settings = literal_eval(changed)
-    assert run(make_cell(algo, tmp_path, settings=settings, steps=50)) == 0
+    complete(make_cell(algo, tmp_path, settings=settings, steps=50))
     with pytest.raises(UsageError, match=reason):
         run(make_cell(algo, tmp_path, settings=settings))
 
@@ -56,14 +64,12 @@ def test_settings_decide(algo, changed, reason, tmp_path):
 )
 def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, processes, changes):
     for steps in (400, 900, 1500):
-        cell = make_cell("cem", tmp_path / "parts", steps=steps, **changes)
-        interrupt(cell, 1, 5, processes=processes)
-        assert run(cell, processes=processes) == 0
+        cell = interrupt(make_cell("cem", tmp_path / "parts", steps=steps, **changes), 1, 5, processes=processes)
+        complete(cell, processes=processes)
         assert len(list((cell.directory / TRAINING_END).iterdir())) == 1
     check_same_as_whole(cell)
     assert [check.text for check in verify(cell.directory) if check.outcome == DIFFERS] == []
-    status = RunFolder(cell.directory).status()
-    assert (status["status"], status["total_timesteps"]) == ("done", 1500)
+    assert (status(cell)["status"], status(cell)["total_timesteps"]) == ("done", 1500)
 
 
 class Killed(BaseException):
@@ -72,7 +78,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("where", ["_begin", "_finish"])
 def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where):
-    assert run(make_cell("cem", tmp_path / "parts", steps=500)) == 0
+    complete(make_cell("cem", tmp_path / "parts", steps=500))
     longer = make_cell("cem", tmp_path / "parts")
 
     def killed(*_):
@@ -82,13 +88,11 @@ def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where
         patch.setattr(Run, where, killed)
         with pytest.raises(Killed):
             run(longer)
-    assert run(longer) == 0
-    check_same_as_whole(longer)
+    check_same_as_whole(complete(longer))
 
 
 def test_what_cannot_be_extended_says_why(tmp_path, capsys):
-    short = make_cell("cem-rl", tmp_path, steps=400)
-    assert run(short) == 0
+    short = complete(make_cell("cem-rl", tmp_path, steps=400))
     before = all_rows(short.directory)
     for message, steps, more in (
         (r"training-end/ .*--save-replay", 600, {}),
@@ -98,7 +102,7 @@ def test_what_cannot_be_extended_says_why(tmp_path, capsys):
         with pytest.raises(UsageError, match=message):
             run(make_cell("cem-rl", tmp_path, steps=steps, **more))
     assert all_rows(short.directory) == before
-    assert run(short, save_replay=True, force=True) == 0
+    complete(short, save_replay=True, force=True)
     shutil.rmtree(short.directory / "replay")
     assert run(make_cell("cem-rl", tmp_path, steps=600)) == 1
     assert "was truncated" in capsys.readouterr().err
@@ -107,11 +111,9 @@ def test_what_cannot_be_extended_says_why(tmp_path, capsys):
 @pytest.mark.parametrize("name", ["episodes.csv", "arrays.safetensors"])
 def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path, capsys, name):
     short, longer = (make_cell("cem", tmp_path, steps=steps) for steps in (200, 400))
-    assert run(short) == 0
+    complete(short)
     (damaged,) = short.directory.rglob(name)
-    data = bytearray(damaged.read_bytes())
-    data[-1] ^= 1
-    damaged.write_bytes(data)
+    flip(damaged)
     before = {name: (short.directory / name).read_bytes() for name in ("config.toml", "status.json", "eval.csv")}
     assert run(longer) == 1
     assert name == "arrays.safetensors" or f"damaged: {name}" in capsys.readouterr().err

@@ -15,11 +15,10 @@ from erlbench.machine.description import version
 from erlbench.records.run import FORMAT
 from erlbench.running import admission
 from erlbench.running.admission import identity_of
-from erlbench.running.folder import RunFolder
 from erlbench.work import identity
 from tests.calls import python
-from tests.files import contents, edit_json, read_json
-from tests.runs import interrupt, make_cell, run
+from tests.files import contents, edit_json
+from tests.runs import complete, interrupt, make_cell, meta, run, status
 
 ENVIRONMENT = """
 import gymnasium
@@ -50,10 +49,6 @@ def swing(tmp_path, monkeypatch):
     registered.pop("Swing-v0", None)
 
 
-def meta(cell):
-    return read_json(cell.directory / "meta.json")
-
-
 def refused(cell, match, **options):
     """The one line by which going on is refused; nothing is written."""
     before = contents(cell.out)
@@ -70,16 +65,14 @@ def test_a_run_without_one_fails_as_nothing_would_guard_its_continuation(tmp_pat
     admission._loaded_by.cache_clear()
     monkeypatch.setattr(admission, "IMPORTED", 0.001)  # a machine under load
     assert run(cell) == 1
-    assert "erlbench.algorithms.cem cannot be imported" in RunFolder(cell.directory).status()["message"]
+    assert "erlbench.algorithms.cem cannot be imported" in status(cell)["message"]
     monkeypatch.undo()
-    assert run(cell) == 0
-    assert meta(cell)["identity"]
+    assert meta(complete(cell))["identity"]
 
 
 def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
     """This process has pytest loaded; a Python that has loaded nothing finds the same."""
-    cell = make_cell("cem", tmp_path, steps=300)
-    assert run(cell) == 0
+    cell = complete(make_cell("cem", tmp_path, steps=300))
     found = meta(cell)["identity"]
     for name in ("numpy", "gymnasium", "mujoco", "safetensors"):
         assert found["versions"][name] == version(name)
@@ -110,12 +103,11 @@ def test_a_changed_module_needs_the_option(tmp_path, swing):
     swing.write_text(ENVIRONMENT.replace("10.0", "9.8"))
     assert "module swinging" in refused(cell, "--anyway")
     assert "anyway" not in meta(cell)
-    assert run(cell, anyway=True) == 0
-    assert meta(cell)["anyway"] is True
+    assert meta(complete(cell, anyway=True))["anyway"] is True
     assert identity.list_identities(meta(cell)) == [first, identity_of(cell)]
     assert first != identity_of(cell)
     swing.write_text(ENVIRONMENT)
-    assert run(cell) == 0  # it is done, so nothing is computed any more
+    complete(cell)  # it is done, so nothing is computed any more
 
 
 def test_a_changed_file_of_a_setting_needs_the_option(tmp_path):
@@ -134,7 +126,7 @@ def test_a_changed_file_of_a_setting_needs_the_option(tmp_path):
     file.write_text(original.read_text() + "\n<!-- -->\n")
     assert "model" not in refused(cell, "env_settings.xml_file")
     file.write_bytes(original.read_bytes())
-    assert run(cell) == 0
+    complete(cell)
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
@@ -153,17 +145,15 @@ def test_another_version_is_named_and_what_was_not_recorded_refuses_nothing(tmp_
         line = refused(cell, "--anyway")
         assert f"package forgotten 2 -> not loaded; package numpy 1.0 -> {version('numpy')}" in line
     else:
-        assert run(cell) == 0
-        assert ["identity" in start for start in meta(cell)["starts"]] == [False, True]
+        assert ["identity" in start for start in meta(complete(cell))["starts"]] == [False, True]
 
 
 def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
     """Three starts; the first run's folder is gone by then, and the second one's list still has it."""
     scores = []
     for force in (False, True, True):
-        cell = make_cell("cem", tmp_path, steps=900 if scores else 200)
-        assert run(cell, force=force) == 0
-        scores.append(read_json(cell.directory / "status.json")["return_mean"])
+        cell = complete(make_cell("cem", tmp_path, steps=900 if scores else 200), force=force)
+        scores.append(status(cell)["return_mean"])
         shutil.rmtree(cell.directory.with_name("seed-000.old-1"), ignore_errors=True)
     first, second = meta(cell)["repeats"]
     assert [(entry["folder"], entry["status"], entry["score"]) for entry in (first, second)] == [

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.calls import refuse
-from tests.runs import FILES, csv_rows, interrupt, make_cell, run, write_options
+from tests.runs import FILES, complete, csv_rows, interrupt, make_cell, write_options
+from tests.tables import cells
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
 INTERRUPTED = ["cem", "aes-rl", *(pytest.param(algo, marks=pytest.mark.slow) for algo in ("cem-rl", "p-cem-rl"))]
@@ -18,15 +19,13 @@ def cell_of(algo, folder, steps=0, **changes):
 
 
 def lines(cell, name):
-    """All columns but the last one of tasks.csv, which is real processor time."""
-    found = (cell.directory / name).read_text().splitlines()[1:]
-    return sorted(line.rpartition(",")[0] if name == "tasks.csv" else line for line in found)
+    """All columns but the real processor time of tasks."""
+    return sorted(str(row | {"cpu_s": ""}) for row in csv_rows(cell.directory / name))
 
 
 @pytest.mark.parametrize("algo", MINUTES)
 def test_a_run_ends_after_the_first_generation_behind_its_minutes(algo, tmp_path):
-    cell = cell_of(algo, tmp_path)
-    assert run(cell) == 0
+    cell = complete(cell_of(algo, tmp_path))
     ends = [float(row["train_time_s"]) for row in csv_rows(cell.directory / "train.csv")]
     last = next(number for number, end in enumerate(ends) if end >= 60 * MINUTES[algo])
     assert last > 2
@@ -44,21 +43,19 @@ def test_a_run_ends_after_the_first_generation_behind_its_minutes(algo, tmp_path
 @pytest.mark.parametrize("algo", INTERRUPTED)
 def test_an_interruption_changes_nothing(algo, tmp_path):
     whole, parts = (cell_of(algo, tmp_path / name) for name in ("whole", "parts"))
-    assert run(whole) == 0
-    interrupt(parts, 3, 25)
-    assert run(parts) == 0
+    complete(whole, interrupt(parts, 3, 25))
     for name in FILES:
         assert lines(whole, name) == lines(parts, name), name
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--algo cem", "--simulated-time"),
-        ("--algo cem,ppo --simulated-time", "ppo, which needs its number of steps: the last iter"),
-        ("--algo esac --set p_clock=budget --simulated-time", "esac, which needs its number of"),
-    ],
-)
+REFUSED = """
+--algo cem                                        | --simulated-time
+--algo cem,ppo --simulated-time                   | ppo, which needs its number of steps: the last iter
+--algo esac --set p_clock=budget --simulated-time | esac, which needs its number of
+"""
+
+
+@pytest.mark.parametrize(("words", "message"), cells(REFUSED))
 def test_what_cannot_be_run_is_refused_in_one_line(words, message, tmp_path):
     config = write_options(tmp_path / "options.toml", total_minutes=3)
     given = ("--config", config, "--env", "Pendulum-v1", "--out", tmp_path / "out", *words.split())

@@ -1,6 +1,5 @@
 """The two clocks, pauses (the whole run stood still; work, sleep and a held lock are none), and train.csv by hand."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,6 +14,8 @@ from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.rows import Asynchrony, Clock
 from erlbench.work.tasks import Result
 from tests.calls import python
+from tests.files import read_json
+from tests.processes import lines, wait_for
 from tests.runs import csv_rows
 
 ROOT = Path(__file__).parents[2]
@@ -45,25 +46,19 @@ def test_a_long_task_is_no_pause(task):
 @pytest.mark.parametrize("processes", [0, 2])
 def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     """The pause stays in the training time; eval.csv, status.json and events.csv have it."""
-    command = [
-        sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "tests.environments:Sleeping-v0",
-        "--total-timesteps", "1600", "--eval-freq", "400", "--eval-episodes", "1", "--processes", str(processes),
-        "--out", str(tmp_path), "-q",
-    ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-    episodes = tmp_path / "tests.environments_Sleeping-v0" / "cem" / "seed-000" / "episodes.csv"
-    while not (episodes.exists() and len(episodes.read_text().splitlines()) > 4):
-        assert process.poll() is None
-        time.sleep(0.05)
+    words = "-m erlbench run --algo cem --env tests.environments:Sleeping-v0 --total-timesteps 1600 --eval-freq 400"
+    words += f" --eval-episodes 1 --processes {processes} -q --out"
+    process = subprocess.Popen([sys.executable, *words.split(), tmp_path], cwd=ROOT, start_new_session=True)
+    folder = tmp_path / "tests.environments_Sleeping-v0" / "cem" / "seed-000"
+    wait_for(lambda: lines(folder / "episodes.csv") > 4)
     os.killpg(process.pid, signal.SIGSTOP)
     time.sleep(5)
     os.killpg(process.pid, signal.SIGCONT)
     assert process.wait(60) == 0
-    folder = episodes.parent
     last = csv_rows(folder / "eval.csv")[-1]
     assert float(last["paused_s"]) == pytest.approx(5, abs=1)
     assert float(last["train_time_s"]) > 5 + 1600 * 0.005 / max(1, processes) - 1
-    assert json.loads((folder / "status.json").read_text())["paused_s"] == float(last["paused_s"])
+    assert read_json(folder / "status.json")["paused_s"] == float(last["paused_s"])
     assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
 
 

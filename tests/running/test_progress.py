@@ -3,14 +3,13 @@
 import io
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
 
 from erlbench.running import progress
 from erlbench.running.progress import Display
+from tests.calls import python
 
 
 def test_the_time_left_follows_the_rate(monkeypatch):
@@ -64,9 +63,9 @@ def test_a_dumb_terminal_and_a_log_have_lines_as_they_are(monkeypatch, capsys, n
 def test_a_closed_pipe_fails_no_training(tmp_path, quiet):
     reader, writer = os.pipe()
     os.close(reader)
-    words = ["run", "--algo", "cem", "--env", "Pendulum-v1", "--total-timesteps", "400", "--set", "hidden=8"]
-    words += ["--eval-episodes", "1", "--processes", "0", "--out", str(tmp_path), *(["-q"] if quiet else ["--verbose"])]
-    done = subprocess.run([sys.executable, "-m", "erlbench", *words], stderr=writer, stdout=writer, timeout=120)
+    words = "-m erlbench run --algo cem --env Pendulum-v1 --total-timesteps 400 --set hidden=8 --eval-episodes 1"
+    words += f" --processes 0 {'-q' if quiet else '--verbose'} --out"
+    done = python(*words.split(), tmp_path, capture_output=False, stderr=writer, stdout=writer)
     os.close(writer)
     assert done.returncode == 0
     assert '"done"' in (tmp_path / "Pendulum-v1" / "cem" / "seed-000" / "status.json").read_text()

@@ -16,24 +16,19 @@ from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
-from tests.files import read_json
 from tests.reporting.compare import find_rows
-from tests.runs import at_result, check_same_as_whole, interrupt, make_cell, rows, run, stop
+from tests.runs import at_result, check_same_as_whole, complete, interrupt, make_cell, meta, rows, run, status, stop
+from tests.tables import cells
+
+BROKEN = """
+reward           | (es): the reward of step 5 is nan
+observation-1e39 | (es): the observation before step 6 has a NaN, infinite or too large value for float32
+raise            | (es): the environment raised RuntimeError at step 5
+list             | the environment's observation of step 1 is a list of 2 values
+"""
 
 
-def status(cell):
-    return read_json(cell.directory / "status.json")
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ("reward", "(es): the reward of step 5 is nan"),
-        ("observation-1e39", "(es): the observation before step 6 has a NaN, infinite or too large value for float32"),
-        ("raise", "(es): the environment raised RuntimeError at step 5"),
-        ("list", "the environment's observation of step 1 is a list of 2 values"),
-    ],
-)
+@pytest.mark.parametrize(("how", "message"), cells(BROKEN))
 def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how, message):
     bad = make_cell("cem", tmp_path, env=f"tests.environments:Broken-{how}-v0", steps=500)
     good = make_cell("cem", tmp_path, steps=200)
@@ -51,11 +46,11 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
 
 def test_a_start_records_its_command_and_the_studies(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
-    assert run(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True) == 0
+    complete(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True)
     (made,) = find_rows([tmp_path], pytest.fail)
     assert (made.studies, made.command) == (("mine", "yours"), "erlbench run")
     assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
-    start = RunFolder(cell.directory).meta()["starts"][0]
+    (start,) = meta(cell)["starts"]
     assert (start["one_core"], start["pool"], start["device"]) == (True, "process", "cpu")
 
 
@@ -103,8 +98,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 
 def test_a_run_can_end_after_so_many_generations(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=100_000, total_generations=3)
-    assert run(cell) == 0
+    cell = complete(make_cell("cem", tmp_path, steps=100_000, total_generations=3))
     generations = [int(row["generation"]) for row in rows(cell.directory, "train.csv")]
     assert generations == [1, 2, 3]
     assert int(rows(cell.directory, "eval.csv")[-1]["generation"]) == 3
@@ -149,8 +143,7 @@ def test_what_fails_while_a_file_is_written_is_explained_and_the_run_goes_on_lat
         )  # fmt: skip
         assert run(cell, checkpoint_every=0.0) == 1
     assert message.format(path) in status(cell)["message"]
-    assert run(cell) == 0
-    check_same_as_whole(cell)
+    check_same_as_whole(complete(cell))
 
 
 def test_a_store_that_another_program_removes_costs_its_cell_alone_and_no_rows(tmp_path, monkeypatch):
@@ -164,12 +157,12 @@ def test_a_store_that_another_program_removes_costs_its_cell_alone_and_no_rows(t
         tell(self, task, result)
 
     monkeypatch.setattr(algorithm, "_tell", remove)
-    cells = [make_cell("cem", tmp_path, steps=2000, seed=seed) for seed in range(2)]
-    assert run(*cells) == 1
-    assert [status(cell)["status"] for cell in cells] == ["failed", "done"]
-    assert "another program removed" in status(cells[0])["message"]
-    assert run(*cells) == 0
-    check_same_as_whole(cells[0])
+    first, second = (make_cell("cem", tmp_path, steps=2000, seed=seed) for seed in range(2))
+    assert run(first, second) == 1
+    assert [status(cell)["status"] for cell in (first, second)] == ["failed", "done"]
+    assert "another program removed" in status(first)["message"]
+    complete(first, second)
+    check_same_as_whole(first)
 
 
 @pytest.mark.parametrize("name", ["eval.csv", "checkpoint"])
@@ -181,5 +174,4 @@ def test_a_folder_in_place_of_a_file_and_the_reverse_are_explained(tmp_path, cap
     assert run(cell) == 1
     error = capsys.readouterr().err
     assert str(path) in error
-    assert "stands where a" in error or "move it away" in error
     assert "Traceback" not in error

@@ -8,7 +8,6 @@ ends when that is `v` + its own work. Moments are fractions of a second.
 import heapq
 import math
 import tomllib
-from collections import namedtuple
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
@@ -37,11 +36,6 @@ from tests.runs import make_cell
 
 COSTS = replace(built_in_costs(), spread=0.0)
 LENGTHS = [1000, 37, 412, 412, 5, 1000, 733, 64, 201]
-LARGE = {"start_timesteps": 10_000, "critic_block": 1000}
-NARROW = (4,)  # hidden units: networks change no schedule, as what updates take is in the costs
-
-
-Ended = namedtuple("Ended", "task start end processor")  # a task's place in a schedule
 
 
 class ImaginedPool(Pool):
@@ -78,7 +72,7 @@ class ImaginedPool(Pool):
 
 
 class Log(SimulatedOrder):
-    """What was requested after how many results, what was done, and the schedule."""
+    """What was requested after how many results, what was done, and the schedule: tasks, starts, ends, processors."""
 
     def __init__(self, replay, *arguments):
         super().__init__(*arguments)
@@ -104,7 +98,7 @@ class Log(SimulatedOrder):
             self.did[result.task] = (
                 timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
             )  # fmt: skip
-            self.ended.append(Ended(result.task, result.start, result.end, result.process))
+            self.ended.append((result.task, result.start, result.end, result.process))
         return result
 
 
@@ -112,7 +106,8 @@ def schedule(cell, costs, processors, lengths, critic):
     """The `Log` of a cell's run to its end."""
     task = problem(cell.env, cell.env_settings)
     cell.directory.mkdir(parents=True, exist_ok=True)
-    narrow = replace(cell, settings=replace(cell.settings, hidden=NARROW))
+    # Networks change no schedule, as what updates take is in the costs.
+    narrow = replace(cell, settings=replace(cell.settings, hidden=(4,)))
     with (
         closing(ImaginedPool(lengths)) as inner,
         closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
@@ -171,11 +166,11 @@ def simulated(log, costs, processors, shared):
         task, start, processor = running.pop(number)
         idle[lane(task)].append(processor)
         finished.add(number)
-        ended.append(Ended(number, float(start), float(clock), processor))
+        ended.append((number, float(start), float(clock), processor))
 
 
 def cell_of(algo, folder, workers, steps, **changes):
-    settings = LARGE | changes.pop("settings", {})
+    settings = {"start_timesteps": 10_000, "critic_block": 1000} | changes.pop("settings", {})
     cell = make_cell(algo, folder, steps=steps, settings=settings, **changes)
     return replace(cell, workers=cell.workers and workers)
 
@@ -213,28 +208,22 @@ def task(task_id, length, priority=Priority.ROLLOUT):
     return Task(task_id, "test", "tests.pool.functions:draw", (task_id,), values, priority=priority)
 
 
-def times(workers, costs, tasks):
-    """The schedule of tasks on so many virtual processors: (task, start, end, processor)."""
+def test_tasks_beside_each_other_are_slower_while_they_are_and_evaluations_are_not():
+    """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
+    tasks = [task(1, 3), task(2, 6), task(9, 5, Priority.EVALUATION)]
+    crowded = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0, crowding=2.0, cores=2)
+    graph, ended = TaskGraph(), []
+    order = SimulatedOrder(ArrivalOrder(graph), 2, crowded)
     with local_pool(0) as pool:
-        graph, ended = TaskGraph(), []
-        order = SimulatedOrder(ArrivalOrder(graph), workers, costs)
-        ready = graph.add(tasks, 0.0, Counters())
+        pool.submit(graph.add(tasks, 0.0, Counters()))
         order.requested(tasks)
-        pool.submit(ready)
         while graph:
             if order.needs_result():
-                result = pool.next_result(30)
+                result = pool.next_result()
                 pool.submit(graph.finish(result))
                 order.arrived(result)
             for result in order.due():
                 graph.pop(result)
                 assert order.now() == result.end
                 ended.append((result.task, result.start, result.end, result.process))
-        return ended
-
-
-def test_tasks_beside_each_other_are_slower_while_they_are_and_evaluations_are_not():
-    """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
-    tasks = [task(1, 3), task(2, 6), task(9, 5, Priority.EVALUATION)]
-    crowded = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0, crowding=2.0, cores=2)
-    assert times(2, crowded, tasks) == [(9, 0, 5, 3), (1, 0, 6, 0), (2, 0, 9, 1)]
+    assert ended == [(9, 0, 5, 3), (1, 0, 6, 0), (2, 0, 9, 1)]

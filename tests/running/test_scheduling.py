@@ -1,14 +1,12 @@
 """What cells can use of a machine, and that running them at once changes no result."""
 
 from ast import literal_eval
-from dataclasses import replace
 
 import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.running.command import schedule_cells
-from erlbench.running.folder import RunFolder
-from tests.runs import FILES, interrupt_after, make_cell, rows, run
+from tests.runs import check_same_as_whole, complete, interrupt_after, make_cell, meta, run
 from tests.tables import cells
 
 
@@ -55,33 +53,25 @@ SMALL = {"population": 4, "elites": 2, "episodes": 1}
 
 def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
     """Synchronous algorithms, and an asynchronous one in simulated time."""
-    alone, at_once = (
-        [
-            make_cell("cem", out, steps=300, settings=SMALL),
-            make_cell("td3", out, steps=500),
-            make_cell("aes-rl", out, steps=400, simulated_time=True),
-        ]
-        for out in (tmp_path / "alone", tmp_path / "at-once")
+    at_once = (
+        make_cell("cem", tmp_path, steps=300, settings=SMALL),
+        make_cell("td3", tmp_path, steps=500),
+        make_cell("aes-rl", tmp_path, steps=400, simulated_time=True),
     )
-    assert run(*alone, processes=1) == 0
-    assert run(*at_once, processes=3, jobs=None) == 0
-    for one, other in zip(alone, at_once, strict=True):
-        for name in FILES:
-            assert rows(one.directory, name) == rows(other.directory, name), (one.label, name)
-        (start,) = RunFolder(other.directory).meta()["starts"]
+    complete(*at_once, processes=3, jobs=None)
+    for cell in at_once:
+        (start,), (alone,) = (meta(each)["starts"] for each in (cell, check_same_as_whole(cell, processes=1)))
         assert (start["cells_at_once"], start["exclusive"], start["processes"]) == (3, False, 1)
-        (start,) = RunFolder(one.directory).meta()["starts"]
-        assert (start["cells_at_once"], start["exclusive"]) == (1, True)
+        assert (alone["cells_at_once"], alone["exclusive"]) == (1, True)
 
 
 def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch):
     """Two of three cells run on two cores; the third waits for the second call."""
     three = [make_cell("cem", tmp_path / "cut", steps=300, seed=seed, settings=SMALL) for seed in range(3)]
-    whole = [replace(cell, out=tmp_path / "whole") for cell in three]
     with monkeypatch.context() as patch:
         interrupt_after(patch, 3)
         assert run(*three, processes=2, jobs=None, checkpoint_every=0.0) == 130
     assert [cell.directory.exists() for cell in three] == [True, True, False]
-    assert run(*three, processes=2, jobs=None) == 0
-    assert run(*whole) == 0
-    assert [rows(cell.directory, "eval.csv") for cell in three] == [rows(cell.directory, "eval.csv") for cell in whole]
+    complete(*three, processes=2, jobs=None)
+    for cell in three:
+        check_same_as_whole(cell)

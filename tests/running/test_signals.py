@@ -38,7 +38,6 @@ def test_a_signal_is_answered_while_a_step_takes_half_a_minute(tmp_path, monkeyp
     seconds = time.monotonic() - begun
     assert process.returncode == 130, output
     assert seconds < ANSWER + SLACK
-    assert "To go on:\n" in output
     assert "Traceback" not in output
     monkeypatch.delenv("STUCK_IN")
     process = start(*words)
@@ -50,8 +49,8 @@ def test_a_signal_is_answered_while_a_step_takes_half_a_minute(tmp_path, monkeyp
 @pytest.mark.parametrize(("number", "delay"), [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.3), (signal.SIGINT, 0.9)])
 def test_a_signal_during_imports_ends_the_command_without_a_traceback(tmp_path, number, delay):
     """From the first line of the command's own on: what happens before is Python's."""
-    words = ("--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "1e6", "--processes", "0")
-    process = start(*words, "--out", tmp_path)
+    words = "--algo cem --env InvertedPendulum-v5 --total-timesteps 1e6 --processes 0 --out"
+    process = start(*words.split(), tmp_path)
     caught = Path(f"/proc/{process.pid}/status")  # in hexadecimal: the signals for which there is a handler
     wait_for(lambda: int(caught.read_text().partition("SigCgt:")[2].split()[0], 16) >> (signal.SIGTERM - 1) & 1)
     time.sleep(delay)

@@ -10,7 +10,7 @@ from erlbench.verification.comparison import run_again
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Result, Task
 from tests.faults import Line
-from tests.runs import csv_rows, make_cell, run
+from tests.runs import complete, csv_rows, make_cell
 
 
 def digests(cell):
@@ -49,21 +49,15 @@ def test_every_value_and_its_kind_and_place_are_in_it(tmp_path):
 @pytest.mark.parametrize("algo", ["td3", "cem"])
 def test_one_edited_reward_changes_the_digest(tmp_path, algo, monkeypatch):
     before, after = (make_cell(algo, tmp_path / name, env="tests.faults:Line-v0", steps=400) for name in ("a", "b"))
-    assert run(before) == 0
-    step = Line.step
-
-    def edited(env, action):
-        observation, reward, *rest = step(env, action)
-        return observation, reward + 1e-6, *rest
-
-    monkeypatch.setattr(Line, "step", edited)
-    assert run(after, admission=False) == 0
+    complete(before)
+    reward = Line.reward
+    monkeypatch.setattr(Line, "reward", lambda env: reward(env) + 1e-6)
+    complete(after, admission=False)
     ours, theirs = digests(before), digests(after)
     assert ours[0] == theirs[0]  # before the first step
     assert all(one[2] != two[2] for one, two in zip(ours[1:], theirs[1:], strict=True))
 
 
 def test_a_run_that_depends_on_the_clock_cannot_be_run_again(tmp_path):
-    timed = make_cell("aes-rl", tmp_path, steps=200)
-    assert run(timed, processes=1) == 0
+    timed = complete(make_cell("aes-rl", tmp_path, steps=200), processes=1)
     assert run_again(timed.directory, 1).outcome == UNKNOWN
