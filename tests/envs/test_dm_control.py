@@ -6,10 +6,10 @@ import pytest
 
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.rollout import play
 from tests.calls import python
 from tests.programs import needed_module
+from tests.runs import new_policy
 
 needed_module("shimmy")
 needed_module("dm_control")
@@ -36,10 +36,7 @@ def test_observations_are_gymnasiums_flattening_as_float32(task):
 def test_an_episode_has_the_frames_of_its_task_and_never_terminates():
     for settings, steps in (({}, 1000), ({"frame_skip": 4}, 250), ({"max_episode_steps": 1000}, 1000)):
         task = problem("dm_control/cartpole-swingup-v0", settings)
-        sizes = (task.observation_size, task.action_size)
-        spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high)
-        policy = NumpyPolicy(spec, initial_parameters(sizes, (1,)))
-        episode = play(build(task.env), policy, task.env.max_episode_steps, 0)
+        episode = play(build(task.env), new_policy(task), task.env.max_episode_steps, 0)
         assert (episode.length, episode.terminated) == (steps, False)
     with pytest.raises(UsageError, match=r"1000 frames; max_episode_steps .*1001"):
         problem("dm_control/walker-run-v0", {"max_episode_steps": 1001})

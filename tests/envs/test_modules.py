@@ -35,20 +35,17 @@ def test_a_module_in_the_current_folder_is_found_by_the_workers_too_and_its_sett
     assert "done" in done.stderr
 
 
-def test_classes_of_one_name_in_two_modules_are_two_environments(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_classes_of_one_name_in_two_modules_are_two_environments(write_module):
     for module in ("first_pendulums", "second_pendulums"):
-        (tmp_path / f"{module}.py").write_text(JUMPING)
+        write_module(module, JUMPING)
     for module in ("first_pendulums", "second_pendulums", "first_pendulums"):
         assert type(make(f"{module}:Jumping", 9)[0].unwrapped).__module__ == module
 
 
-def test_one_id_of_two_modules_is_two_environments(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_one_id_of_two_modules_is_two_environments(write_module):
     names = ("first_registered", "second_registered")
     for module in names:
-        text = JUMPING.replace("Jumping", "Twice") + f"\n\ngymnasium.register('Twice-v0', '{module}:Twice')\n"
-        (tmp_path / f"{module}.py").write_text("import gymnasium\n" + text)
+        write_module(module, f"{JUMPING}\nimport gymnasium\ngymnasium.register('Twice-v0', '{module}:Jumping')\n")
     try:
         for module in (*names, *names):
             assert type(make(f"{module}:Twice-v0", 9)[0].unwrapped).__module__ == module
@@ -56,9 +53,8 @@ def test_one_id_of_two_modules_is_two_environments(tmp_path, monkeypatch):
         del gymnasium.registry["Twice-v0"]
 
 
-def test_another_module_s_id_takes_the_place_of_no_class_where_an_environment_is_made(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "leaping.py").write_text(JUMPING.replace("Jumping", "Leaping"))
+def test_another_module_s_id_takes_the_place_of_no_class_where_an_environment_is_made(write_module):
+    write_module("leaping", JUMPING.replace("Jumping", "Leaping"))
     gymnasium.register("Leaping-v0", "leaping:Leaping")
     try:
         with pytest.raises(UsageError, match="no version"):

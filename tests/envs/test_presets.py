@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.envs.catalogue import LISTED
 from erlbench.envs.registry import build, problem
@@ -37,7 +38,7 @@ def test_paper_is_version_4(env_id, preset, more):
     ours = build(problem(f"{env_id}@{preset}").env)
     theirs = gymnasium.make(env_id.replace("v5", "v4"), **more).unwrapped
     for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
-        np.testing.assert_allclose(observation[: len(expected)], expected, rtol=0, atol=1e-12)
+        assert_allclose(observation[: len(expected)], expected, rtol=0, atol=1e-12)
         assert not observation[len(expected) :].any()
         assert len(observation) == (111 if env_id == "Ant-v5" else len(expected))
         assert reward == pytest.approx(expected_reward, rel=1e-12, abs=1e-6)  # costs of actions are float32
@@ -51,9 +52,9 @@ def test_the_humanoids_observe_what_version_4_did(name, preset):
     ours = build(problem(f"{name}-v5@{preset}").env)
     theirs = gymnasium.make(f"{name}-v4").unwrapped
     for (observation, reward, over), (expected, expected_reward, expected_over) in steps(ours, theirs):
-        np.testing.assert_allclose(observation[:292], expected[:292], rtol=0, atol=1e-12)
+        assert_allclose(observation[:292], expected[:292], rtol=0, atol=1e-12)
         assert observation.shape == expected.shape == (376,)
-        np.testing.assert_array_equal(observation[292:], 0 if preset == "paper" else expected[292:])
+        assert_array_equal(observation[292:], 0 if preset == "paper" else expected[292:])
         cost = min(0.5e-6 * np.square(theirs.data.cfrc_ext).sum(), 10)
         if name == "HumanoidStandup" and preset == "paper" and observation.any() and reward:
             expected_reward += cost
@@ -69,7 +70,7 @@ def test_pusher_of_the_paper_pays_for_the_state_before_the_step():
     ours.reset(seed=1), theirs.reset(seed=1)
     action = np.full(7, 0.5, np.float32)
     mine, others = zip(*([env.step(action)[:2] for env in (ours, theirs)] for _ in range(20)))
-    np.testing.assert_array_equal([step[0] for step in mine], [step[0] for step in others])
+    assert_array_equal([step[0] for step in mine], [step[0] for step in others])
     assert [reward for _, reward in mine[1:]] == [reward for _, reward in others[:-1]]
 
 

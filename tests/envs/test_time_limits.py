@@ -4,12 +4,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from erlbench.envs.registry import build, describe_problem, make
+from erlbench.envs.registry import build, describe_problem, make, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.rollout import play
 from tests import limited
+from tests.runs import new_policy
 
 NAMES = [f"tests.limited:Limited{name}-v0" for name in limited.IDS]
 
@@ -26,21 +26,18 @@ def expected(env):
 
 def played(name, settings):
     """Steps of an episode of the suite's, and whether it terminates."""
-    task = describe_problem(name, settings).problem
-    sizes = (task.observation_size, task.action_size)
-    policy = NumpyPolicy(PolicySpec(sizes, "tanh", task.action_low, task.action_high), initial_parameters(sizes, (1,)))
-    episode = play(build(task.env), policy, task.env.max_episode_steps, 0)
+    task = problem(name, settings)
+    episode = play(build(task.env), new_policy(task), task.env.max_episode_steps, 0)
     return episode.length, episode.terminated
 
 
-@pytest.mark.parametrize("limit", [None, 20, 60, 120, 400])
+@pytest.mark.parametrize("settings", [{}, *({"max_episode_steps": limit} for limit in (20, 60, 120, 400))], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_an_episode_is_as_long_as_gymnasiums(name, limit):
-    settings = {} if limit is None else {"max_episode_steps": limit}
+def test_an_episode_is_as_long_as_gymnasiums(name, settings):
     there = expected(gymnasium.make(name, **settings))
     if there is None:
         with pytest.raises(UsageError, match="has no time limit"):
-            describe_problem(name, settings)
+            problem(name, settings)
     else:
         assert played(name, settings) == there
 
@@ -56,8 +53,8 @@ def test_the_limit_counts_actions_where_the_suite_repeats_them(name, limit):
     assert played(name, {"max_episode_steps": limit, "frame_skip": 3}) == there
 
 
-@pytest.mark.parametrize(("name", "limit", "remarks"), [("Plain", 400, 0), ("Factory", None, 1), ("Within", None, 1)])
-def test_a_limit_within_that_shortens_episodes_is_remarked(name, limit, remarks):
-    settings = {} if limit is None else {"max_episode_steps": limit}
-    found = describe_problem(f"tests.limited:Limited{name}-v0", settings)
-    assert len(found.remarks) == remarks
+@pytest.mark.parametrize(
+    ("name", "settings", "remarks"), [("Plain", {"max_episode_steps": 400}, 0), ("Factory", {}, 1), ("Within", {}, 1)]
+)
+def test_a_limit_within_that_shortens_episodes_is_remarked(name, settings, remarks):
+    assert len(describe_problem(f"tests.limited:Limited{name}-v0", settings).remarks) == remarks
