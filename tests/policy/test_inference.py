@@ -5,6 +5,7 @@ from ast import literal_eval
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from torch.distributions import Categorical
 
 from erlbench.policy import ACTIVATIONS, SQUASHINGS, NumpyPolicy, PolicySpec, initial_policy
@@ -21,18 +22,22 @@ SQUASH = {
 }
 
 
-def make(hidden=(32, 16), activation="tanh", low=-1.0, high=1.0, **more):
-    size = () if more.get("actions") == "discrete" else (ACTION,)
-    bounds = (low,) * sum(size), (high,) * sum(size)
-    return PolicySpec((OBSERVATION, *hidden, ACTION), activation, *bounds, **more)
+def make(hidden=(32, 16), activation="tanh", low=-1.0, high=1.0, scale=1.0, **more):
+    """A policy with scaled initial parameters, and random ones of its normalisation."""
+    count = 0 if more.get("actions") == "discrete" else ACTION
+    spec = PolicySpec((OBSERVATION, *hidden, ACTION), activation, (low,) * count, (high,) * count, **more)
+    parameters = scale * initial_policy(spec, (0,))
+    parameters[spec.learnt_size :] = np.random.default_rng(1).uniform(0.1, 2, spec.size - spec.learnt_size)
+    return NumpyPolicy(spec, parameters)
 
 
-def torchs(spec, parameters, observations):
+def torchs(policy, observations):
     """What torch's modules give for an episode's observations, before squashing `(T, outputs)`."""
+    spec, vector = policy.spec, torch.tensor(policy.parameters)
     pairs, is_lstm = [*zip(spec.widths, spec.widths[1:])], spec.network == "lstm"
     kinds = [torch.nn.LSTM if is_lstm else torch.nn.Linear] * (len(pairs) - 1) + [torch.nn.Linear]
     layers = torch.nn.ModuleList(kind(*sizes, bias=spec.bias) for kind, sizes in zip(kinds, pairs, strict=True))
-    x, vector = torch.tensor(observations, dtype=torch.float32), torch.tensor(parameters)
+    x = torch.tensor(observations, dtype=torch.float32)
     assert sum(p.numel() for p in layers.parameters()) == spec.learnt_size
     torch.nn.utils.vector_to_parameters(vector[: spec.learnt_size], layers.parameters())
     if spec.normalisation:
@@ -60,12 +65,8 @@ OBSERVATIONS = np.random.default_rng(0).normal(size=(40, OBSERVATION))
     + [{"network": "lstm"}, {"network": "lstm", "hidden": (16,)}, {"hidden": ()}]
 )  # fmt: skip
 def test_actions_equal_torchs(network, more, squashing):
-    spec = make(**network, **more, squashing=squashing)
-    parameters = initial_policy(spec, (0,))
-    if spec.normalisation:
-        parameters[spec.learnt_size :] = np.random.default_rng(1).uniform(0.1, 2, 2 * OBSERVATION)
-    outputs = torchs(spec, parameters, OBSERVATIONS)
-    policy = NumpyPolicy(spec, parameters)
+    policy = make(**network, **more, squashing=squashing)
+    outputs = torchs(policy, OBSERVATIONS)
     for _ in range(2):  # the second episode begins as the first
         actions = played(policy, OBSERVATIONS)
         if squashing == "floor":  # on the edge between two levels, the last bit decides
@@ -74,7 +75,7 @@ def test_actions_equal_torchs(network, more, squashing):
             assert len(actions) > 100
         else:
             expected = SQUASH[squashing](outputs).numpy()
-        np.testing.assert_allclose(actions, expected, atol=1e-6)
+        assert_allclose(actions, expected, atol=1e-6)
 
 
 # Outputs of -1 to 3 and 0 to 9; `floor` has twelve levels, and never the top.
@@ -91,9 +92,9 @@ def test_actions_are_scaled_to_their_interval(row):
     squashing, (inputs, expected) = row[0], map(literal_eval, row[1:])
     spec = PolicySpec((1, 2), "tanh", (-1.0, 0.0), (3.0, 9.0), squashing=squashing, bias=False)
     policy = NumpyPolicy(spec, np.ones(2, np.float32))
-    np.testing.assert_allclose([policy.act(np.array([x])) for x in inputs], expected, atol=1e-6)
+    assert_allclose([policy.act(np.array([x])) for x in inputs], expected, atol=1e-6)
     centred = NumpyPolicy(PolicySpec((1, 1), "tanh", (-2.0,), (2.0,)), np.array([0, 50], np.float32))
-    np.testing.assert_allclose(centred.act(np.zeros(1)), [2])
+    assert_allclose(centred.act(np.zeros(1)), [2])
     with pytest.raises(ValueError, match=r"2 parameters of float32, not .* of float64"):
         NumpyPolicy(spec, np.ones(2))
 
@@ -101,53 +102,48 @@ def test_actions_are_scaled_to_their_interval(row):
 def test_bins_are_equally_spaced_and_the_largest_logit_chooses():
     spec = PolicySpec((OBSERVATION, 16, 2), "tanh", (-1.0, 0.0), (1.0, 3.0), actions="bins", bins=10)
     assert spec.widths[-1] == 20
-    parameters = initial_policy(spec, (0,))
-    policy = NumpyPolicy(spec, parameters)
-    chosen = torchs(spec, parameters, OBSERVATIONS).view(-1, 2, 10).argmax(dim=2).numpy()
+    policy = NumpyPolicy(spec, initial_policy(spec, (0,)))
+    chosen = torchs(policy, OBSERVATIONS).view(-1, 2, 10).argmax(dim=2).numpy()
     values = np.stack([np.linspace(-1, 1, 10)[chosen[:, 0]], np.linspace(0, 3, 10)[chosen[:, 1]]], axis=1)
     actions = [policy.act(observation) for observation in OBSERVATIONS]
-    np.testing.assert_allclose(actions, values, atol=1e-6)
+    assert_allclose(actions, values, atol=1e-6)
     assert len(np.unique(actions)) > 4
 
 
 def test_discrete_actions_are_the_argmax():
-    spec = make(actions="discrete")
-    parameters = initial_policy(spec, (0,))
-    policy = NumpyPolicy(spec, parameters)
+    policy = make(actions="discrete")
     actions = [policy.act(observation) for observation in OBSERVATIONS]
-    assert actions == torchs(spec, parameters, OBSERVATIONS).argmax(dim=1).tolist()
+    assert actions == torchs(policy, OBSERVATIONS).argmax(dim=1).tolist()
     assert type(actions[0]) is int
 
 
 @pytest.mark.parametrize("squashing", ["tanh", "linear"])
 def test_a_stochastic_policy_samples_its_normal_distribution(squashing):
-    spec = make(stochastic=True, squashing=squashing)
-    parameters = initial_policy(spec, (0,))
-    mean, log_std = torchs(spec, parameters, OBSERVATIONS[:1])[0].chunk(2)
-    policy = NumpyPolicy(spec, parameters)
-    np.testing.assert_allclose(played(policy, OBSERVATIONS[:1])[0], SQUASH[squashing](mean), atol=1e-6)  # its mode
+    policy = make(stochastic=True, squashing=squashing)
+    mean, log_std = torchs(policy, OBSERVATIONS[:1])[0].chunk(2)
+    assert_allclose(played(policy, OBSERVATIONS[:1])[0], SQUASH[squashing](mean), atol=1e-6)  # its mode
     drawn = played(policy, OBSERVATIONS[:1].repeat(20_000, axis=0), generator(1)).astype(np.float64)
     normal = np.arctanh(drawn) if squashing == "tanh" else drawn
-    np.testing.assert_allclose(normal.mean(axis=0), mean, atol=0.04)
-    np.testing.assert_allclose(normal.std(axis=0), log_std.exp(), rtol=0.03)
+    assert_allclose(normal.mean(axis=0), mean, atol=0.04)
+    assert_allclose(normal.std(axis=0), log_std.exp(), rtol=0.03)
     again = played(policy, OBSERVATIONS[:1].repeat(3, axis=0), generator(1))
-    np.testing.assert_array_equal(again, drawn[:3].astype(np.float32))
+    assert_array_equal(again, drawn[:3].astype(np.float32))
 
 
 def test_a_stochastic_policy_of_discrete_actions_samples_its_softmax():
-    spec = make(stochastic=True, squashing="linear", actions="discrete")
-    parameters = 3 * initial_policy(spec, (0,))
-    expected = Categorical(logits=torchs(spec, parameters, OBSERVATIONS[:1])[0]).probs
-    drawn = played(NumpyPolicy(spec, parameters), OBSERVATIONS[:1].repeat(20_000, axis=0), generator(1)).argmax(axis=1)
-    np.testing.assert_allclose(np.bincount(drawn, minlength=ACTION) / len(drawn), expected, atol=0.015)
+    policy = make(scale=3.0, stochastic=True, squashing="linear", actions="discrete")
+    expected = Categorical(logits=torchs(policy, OBSERVATIONS[:1])[0]).probs
+    drawn = played(policy, OBSERVATIONS[:1].repeat(20_000, axis=0), generator(1)).argmax(axis=1)
+    assert_allclose(np.bincount(drawn, minlength=ACTION) / len(drawn), expected, atol=0.015)
 
 
 def test_a_random_action_is_uniform_in_the_environments_units():
-    for spec in (make(low=-1.0, high=3.0, squashing=squashing) for squashing in SQUASHINGS if squashing != "floor"):
-        denormalise, random = spec.denormaliser(), generator(0)
-        actions = np.array([denormalise(spec.random_action(random)) for _ in range(3000)])
+    def drawn(**more):
+        policy, random = make(high=3.0, **more), generator(0)
+        return np.array([policy.denormalise(policy.spec.random_action(random)) for _ in range(3000)])
+
+    for squashing in {*SQUASHINGS} - {"floor"}:
+        actions = drawn(squashing=squashing)
         assert (actions.min(), actions.max()) == pytest.approx((-1, 3), abs=0.01)
         assert actions.mean() == pytest.approx(1, abs=0.05)
-    spec = make(actions="discrete")
-    drawn = [spec.denormaliser()(spec.random_action(random)) for _ in range(3000)]
-    np.testing.assert_allclose(np.bincount(drawn) / 3000, 1 / 3, atol=0.03)
+    assert_allclose(np.bincount(drawn(actions="discrete")) / 3000, 1 / 3, atol=0.03)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from torch import nn
 
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy, load_policy, serialise_policy
 from erlbench.policy.pixels import EPSILON, pack_frames, unpack_frames
@@ -25,17 +27,17 @@ def policy_of(spec, seed=1):
 
 def modules(vector, normalised=False):
     """The network as torch has it; with normalisation by the statistics of the batch that it gets."""
-    norms = [torch.nn.BatchNorm2d(16, EPSILON, affine=False), torch.nn.BatchNorm2d(32, EPSILON, affine=False),
-             torch.nn.BatchNorm1d(256, EPSILON, affine=False)]  # fmt: skip
-    parts = [torch.nn.Conv2d(4, 16, 8, 4), torch.nn.Conv2d(16, 32, 4, 2), torch.nn.Linear(2592, 256)]
-    layers = []
-    for part, norm in zip(parts, norms):
-        layers += [*([torch.nn.Flatten()] if part is parts[-1] else []), part, *([norm] if normalised else [])]
-        layers.append(torch.nn.ReLU())
-    network = torch.nn.Sequential(*layers, torch.nn.Linear(256, ACTIONS))
-    torch.nn.utils.vector_to_parameters(torch.from_numpy(vector[: PLAIN.learnt_size].copy()), network.parameters())
-    for norm in norms:
-        norm.momentum = None  # the running statistics are those of one batch
+
+    def norm(kind, size):  # whose running statistics are those of one batch
+        return kind(size, EPSILON, momentum=None, affine=False) if normalised else nn.Identity()
+
+    network = nn.Sequential(
+        nn.Conv2d(4, 16, 8, 4), norm(nn.BatchNorm2d, 16), nn.ReLU(),
+        nn.Conv2d(16, 32, 4, 2), norm(nn.BatchNorm2d, 32), nn.ReLU(), nn.Flatten(),
+        nn.Linear(2592, 256), norm(nn.BatchNorm1d, 256), nn.ReLU(),
+        nn.Linear(256, ACTIONS),
+    )  # fmt: skip
+    nn.utils.vector_to_parameters(torch.from_numpy(vector[: PLAIN.learnt_size].copy()), network.parameters())
     return network
 
 
@@ -50,7 +52,7 @@ def test_a_plain_policy_gives_the_outputs_of_torchs_modules():
     vector, batch = policy_of(PLAIN), images(3)
     with torch.no_grad():
         expected = modules(vector)(torch.from_numpy(batch).float() / 255).numpy()
-    np.testing.assert_allclose(outputs(PLAIN, vector, batch), expected, atol=1e-5)
+    assert_allclose(outputs(PLAIN, vector, batch), expected, atol=1e-5)
 
 
 def test_virtual_batch_normalisation_is_torchs_by_the_statistics_of_the_reference_batch():
@@ -66,18 +68,18 @@ def test_virtual_batch_normalisation_is_torchs_by_the_statistics_of_the_referenc
                 count = 16 * {16: 400, 32: 81, 256: 1}[norm.num_features]
                 norm.running_var *= (count - 1) / count  # torch's is the unbiased one
             expected = network.eval()(torch.from_numpy(batch).float() / 255).numpy()
-        np.testing.assert_allclose(outputs(NORMALISED, vector, batch), expected, atol=1e-5)
+        assert_allclose(outputs(NORMALISED, vector, batch), expected, atol=1e-5)
 
 
 def test_a_reference_batch_goes_through_a_vector_and_a_file_without_loss(tmp_path):
     frames, vector = images(16, seed=2), policy_of(NORMALISED)
-    np.testing.assert_array_equal(unpack_frames(vector[NORMALISED.learnt_size :], IMAGE, 16), frames)
+    assert_array_equal(unpack_frames(vector[NORMALISED.learnt_size :], IMAGE, 16), frames)
     (tmp_path / "policy.safetensors").write_bytes(serialise_policy(vector, NORMALISED))
     policy = load_policy(tmp_path / "policy.safetensors")
     assert policy.spec == NORMALISED
-    np.testing.assert_array_equal(policy.parameters, vector)
+    assert_array_equal(policy.parameters, vector)
     odd = np.array([3, 255, 0], np.uint8).reshape(3, 1, 1, 1)
-    np.testing.assert_array_equal(unpack_frames(pack_frames(odd), (1, 1, 1), 3), odd)
+    assert_array_equal(unpack_frames(pack_frames(odd), (1, 1, 1), 3), odd)
 
 
 def test_what_cannot_be_is_refused():
