@@ -16,9 +16,9 @@ from erlbench.machine.process import cores
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.reporting.runs import parse_machine
 from tests.calls import python
-from tests.files import read_json
 from tests.pool.helpers import local_pool, one, task
-from tests.runs import interrupt, make_cell, run
+from tests.runs import complete, interrupt, make_cell, meta, run
+from tests.tables import cells
 
 NUMBERS = """
 import json, os, sys, threading
@@ -84,18 +84,13 @@ def many():
 def test_a_run_from_python_gives_the_numbers_of_a_worker_and_leaves_the_callers_threads(tmp_path):
     settings = {"OPENBLAS_CORETYPE": "Haswell", "ERLBENCH_PRODUCTS": "numpy"}
     default = fresh("import torch\nprint(json.dumps([numbers(), numbers_of_new_thread()]))")
-    found = {
-        "worker": fresh(RUN, tmp_path / "worker", 1, **settings),
-        "fresh": fresh(RUN, tmp_path / "fresh", 0, **settings),
-        "computed": fresh(COMPUTED + RUN, tmp_path / "computed", 0, **settings),
-    }
-    policies = {path.read_bytes() for path in tmp_path.glob("*/*/td3/seed-000/policy.safetensors")}
-    assert len([*tmp_path.glob("*/*/td3/seed-000/policy.safetensors")]) == 3
-    assert len(policies) == 1
-    for numbers in found.values():
+    for name, code, processes in (("worker", RUN, 1), ("fresh", RUN, 0), ("computed", COMPUTED + RUN, 0)):
+        numbers = fresh(code, tmp_path / name, processes, **settings)
         assert (numbers["recorded"], numbers["starts"]) == (1, [1])
         assert [numbers["after"], numbers["new"]] == default
-    assert found["computed"]["before"] == default[0]
+    assert numbers["before"] == default[0]
+    policies = [path.read_bytes() for path in tmp_path.glob("*/*/td3/seed-000/policy.safetensors")]
+    assert (len(policies), len({*policies})) == (3, 1)
 
 
 def test_the_import_changes_nothing():
@@ -182,15 +177,16 @@ def test_the_kernel_is_that_of_the_library():
     assert here["kernel"] != "unknown"
 
 
-@pytest.mark.parametrize(
-    ("vendor", "flags", "expected"),
-    [
-        ("GenuineIntel", "fma avx2 avx512f", kernel.TORCH),
-        ("GenuineIntel", "sse4_2 avx", kernel.NUMPY),
-        ("AuthenticAMD", "fma avx2 avx512f", kernel.NUMPY),
-        ("", "", kernel.NUMPY),  # not Linux, or not x86
-    ],
-)
+# The last one is not Linux, or not x86.
+CORES = """
+GenuineIntel | fma avx2 avx512f | torch
+GenuineIntel | sse4_2 avx       | numpy
+AuthenticAMD | fma avx2 avx512f | numpy
+             |                  | numpy
+"""
+
+
+@pytest.mark.parametrize(("vendor", "flags", "expected"), cells(CORES))
 def test_whose_products_is_a_rule_that_a_variable_overrides(vendor, flags, expected, monkeypatch):
     monkeypatch.delenv(kernel.CHOICE, raising=False)
     monkeypatch.setattr(kernel, "first_core", lambda: {"vendor_id": vendor, "flags": flags})
@@ -215,22 +211,19 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     assert kernel.in_words(kernel.describe(), learns=False) == kernel.in_words(before)
     here = kernel.describe()
     assert kernel.in_words(here) == kernel.in_words({**here, "threads": 1}) != kernel.in_words({**here, "threads": 2})
-    cell = make_cell("td3", tmp_path, steps=20, eval_episodes=1, final_episodes=1)
-    assert run(cell) == 0
-    meta = read_json(cell.directory / "meta.json")
-    assert (meta["products"], "products by torch" in meta["arithmetic"]) == (kernel.TORCH, True)
+    found = meta(complete(make_cell("td3", tmp_path, steps=20, eval_episodes=1, final_episodes=1)))
+    assert (found["products"], "products by torch" in found["arithmetic"]) == (kernel.TORCH, True)
 
 
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
-    begun = read_json(cell.directory / "meta.json")["arithmetic"]
+    begun = meta(cell)["arithmetic"]
     assert begun == kernel.in_words(kernel.describe(), learns=False)
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     other = kernel.in_words(kernel.describe(), learns=False)
     assert "OPENBLAS_CORETYPE=Prescott" in other
     with pytest.raises(UsageError, match="--anyway"):
         run(cell)
-    assert run(cell, anyway=True) == 0
-    meta = read_json(cell.directory / "meta.json")
-    assert parse_machine(meta)["kernels"] == tuple(sorted([begun, other]))
-    assert run(cell) == 0  # it is done, so nothing is computed any more
+    complete(cell, anyway=True)
+    assert parse_machine(meta(cell))["kernels"] == tuple(sorted([begun, other]))
+    complete(cell)  # it is done, so nothing is computed any more

@@ -18,23 +18,26 @@ from erlbench.policy import load_policy
 from erlbench.work.contract import reset
 from tests.calls import call, python, refuse, succeed
 from tests.faults import Line
-from tests.runs import csv_rows, make_cell, run
+from tests.files import flip
+from tests.runs import complete, csv_rows, make_cell, returns
 
 
 @pytest.fixture(scope="module")
 def pendulum(tmp_path_factory):
     """A finished run on an environment that Pygame draws."""
-    cell = make_cell("cem", tmp_path_factory.mktemp("runs"), "Pendulum-v1", steps=2000, eval_freq=1000)
-    assert run(cell) == 0
-    return cell.directory
+    return complete(make_cell("cem", tmp_path_factory.mktemp("runs"), "Pendulum-v1", 2000, eval_freq=1000)).directory
 
 
 @pytest.fixture(scope="module")
 def robot(tmp_path_factory):
     """A finished run on an environment that MuJoCo draws."""
-    cell = make_cell("cem", tmp_path_factory.mktemp("runs"), "Swimmer-v5", steps=1000)
-    assert run(cell) == 0
-    return cell.directory
+    return complete(make_cell("cem", tmp_path_factory.mktemp("runs"), "Swimmer-v5")).directory
+
+
+@pytest.fixture
+def no_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_a_gif_lasts_as_long_as_the_episode(pendulum, tmp_path):
@@ -65,7 +68,7 @@ def test_an_mp4_of_a_robot(robot, tmp_path):
 
 
 def test_the_returns_are_those_of_the_last_evaluation_and_of_the_policy_in_gymnasium(pendulum):
-    expected = [float(value) for value in csv_rows(pendulum / "eval.csv")[-1]["returns"].split()]
+    expected = returns(csv_rows(pendulum / "eval.csv")[-1])
     episodes = play_run(pendulum, episodes=len(expected))
     assert [episode.total for episode in episodes] == expected
     assert play_run(pendulum, episodes=1, seed=7)[0].total != expected[0]
@@ -81,20 +84,16 @@ def test_the_returns_are_those_of_the_last_evaluation_and_of_the_policy_in_gymna
 
 def test_an_edited_policy_plays_with_a_warning(pendulum, tmp_path, capsys):
     run = Path(shutil.copytree(pendulum, tmp_path / "seed-000"))
-    data = bytearray((run / "policy.safetensors").read_bytes())
-    data[-1] ^= 1
-    (run / "policy.safetensors").write_bytes(data)
+    flip(run / "policy.safetensors", -1)
     play_run(run, steps=1)
     assert capsys.readouterr().err.startswith(f"warning: {run / 'policy.safetensors'} was edited")
 
 
-def test_clear_refusals(pendulum, tmp_path, monkeypatch):
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+@pytest.mark.usefixtures("no_display")
+def test_clear_refusals(pendulum, tmp_path):
     (tmp_path / "config.toml").write_text('[run]\nenv = "Pendulum-v1"\nname = "cem"\nseed = 0\n')
     (tmp_path / "d.gif").mkdir()
-    blind = make_cell("cem", tmp_path, "erlbench/CyclicMDP-v0", steps=200)
-    assert run(blind) == 0
+    blind = complete(make_cell("cem", tmp_path, "erlbench/CyclicMDP-v0", steps=200))
     for words, message in (
         ([pendulum], "there is no display"),
         ([pendulum, "--video", tmp_path / "a.avi"], "must end in .mp4 or .gif"),
@@ -105,17 +104,16 @@ def test_clear_refusals(pendulum, tmp_path, monkeypatch):
         ([tmp_path, "--no-video"], "policy.safetensors"),
         ([blind.directory, "--video", tmp_path / "b.gif"], "cannot be drawn"),
     ):
-        assert message in refuse("", "play", *words)
+        refuse(message, "play", *words)
     assert not (tmp_path / "b.gif").exists()
 
 
+@pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize(
     ("chosen", "message"), [("egl", "MUJOCO_GL=egl does not work here"), ("", "neither EGL nor OSMesa works")]
 )
 def test_a_robot_needs_a_renderer_that_works(robot, tmp_path, monkeypatch, chosen, message):
     monkeypatch.setenv("MUJOCO_GL", chosen)
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(playing, "can_draw", lambda backend: False)
     refuse(message, "play", robot, "--video", tmp_path / "a.gif")
 

@@ -5,7 +5,7 @@ from PIL import Image
 
 from tests.calls import succeed
 from tests.programs import needed_module
-from tests.runs import make_cell, run
+from tests.runs import complete, make_cell
 
 needed_module("minatar")
 
@@ -13,9 +13,8 @@ needed_module("minatar")
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_a_film_of_a_small_screen_is_large_and_has_its_colours(tmp_path):
     cell = make_cell("snes", tmp_path, "MinAtar/Breakout-v1", 200, settings={"population": 4, "hidden": (4,)})
-    assert run(cell) == 0
     film = tmp_path / "film.gif"
-    succeed("play", cell.directory, "--video", film)
+    succeed("play", complete(cell).directory, "--video", film)
     with Image.open(film) as frames:
         assert frames.size == (160, 160)
         colours = {colour for _, colour in frames.convert("RGB").getcolors()}

@@ -1,6 +1,5 @@
 """Writing rows: files that go back to a saved length, in the columns that they began with."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from erlbench.records.schema import (
 )
 from erlbench.records.training import TrainingReturns, running_means
 from erlbench.records.write import RowFile, RowFiles
-from tests.runs import interrupt, make_cell, run
+from tests.runs import complete, interrupt, make_cell, status
 
 EPISODE = EpisodeRow(0.1 + 0.2, 20, 0.5, "es", 0, 1, 20)
 TASK = TaskRow(1, "es", 0, 3, 0.5, 1.0, 20, 0, 0, 0.25, 2, None, 0.125)
@@ -141,9 +140,8 @@ def test_the_mean_of_a_run_is_that_of_its_file_also_after_an_interruption(tmp_pa
     for _ in range(2):
         rows = read_rows(cell.directory, EpisodeRow)
         values = rows[~rows["kind"].isin(("mean", "validation"))]["r"].to_numpy()
-        status = json.loads((cell.directory / "status.json").read_text())
-        assert status["training_return"] == pytest.approx(values[-100:].mean())
+        assert status(cell)["training_return"] == pytest.approx(values[-100:].mean())
         means = [values[max(0, end - 100) : end].mean() for end in range(1, len(values) + 1)]
         np.testing.assert_allclose(running_means(rows)["mean"], means)
-        assert run(cell) == 0
+        complete(cell)
     assert len(values) > 100 or algo != "cem"

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import sys
 
 import pytest
 from rich.console import Console
