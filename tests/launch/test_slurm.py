@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-from pathlib import Path
 
 import pytest
 import submitit
@@ -13,8 +12,10 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import SlurmJob, preempted
 from erlbench.launch.slurm import read_minutes, submitit_parameters
 from tests.calls import call
+from tests.processes import command as command_line
 from tests.processes import lines, processes_below, wait_for
 from tests.runs import check_same_as_whole, csv_rows, make_cell
+from tests.tables import cells
 
 SBATCH = 'cat "$1" > {record}\necho Submitted batch job 4711'
 REFUSES = "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1"  # what Slurm 22.05 says
@@ -26,8 +27,8 @@ def command(tmp_path, monkeypatch):
     """`erlbench run` where sbatch is a shell script; its result, and the options of the file that sbatch gets."""
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
-    def run(*words, sbatch=SBATCH, commands=("sbatch", "srun")):
-        for name in commands if sbatch else ():
+    def run(*words, sbatch=SBATCH, commands="sbatch srun"):
+        for name in commands.split():
             (tmp_path / name).write_text("#!/bin/sh\n" + sbatch.format(record=tmp_path / "submitted"))
             (tmp_path / name).chmod(0o755)
         result = call("run", *words, "--out", tmp_path / "my out")
@@ -57,25 +58,22 @@ def test_the_cores_of_a_job_are_those_that_the_study_names(command):
     assert {"cpus-per-task=8", "array=0-1%2"} <= command(*words)[1]
 
 
-@pytest.mark.parametrize(
-    ("words", "sbatch", "message"),
-    [
-        (("time=60",), "", "no command sbatch"),
-        (("partition=nowhere", "--slurm", "time=60"), REFUSES, "Slurm did not take the jobs: invalid partition"),
-        (("comment=x", "--processes", "8"), SBATCH, "--slurm cpus="),
-        (("partition=cpu",), SBATCH, "--slurm time="),
-        (("time=1", "--dry-run"), "", "--slurm time must be"),
-        (("array=0-9", "--slurm", "time=60"), SBATCH, "--slurm array"),
-    ],
-)
-def test_what_cannot_be_submitted_is_refused(words, sbatch, message, command):
-    result, _ = command(*CEM, "--slurm", *words, sbatch=sbatch)
+# What is asked for, on a machine with some commands.
+REFUSED = """
+time=60                           |             | no command sbatch
+time=60                           | sbatch      | no command srun
+partition=nowhere --slurm time=60 | sbatch srun | Slurm did not take the jobs: invalid partition
+comment=x --processes 8           | sbatch srun | --slurm cpus=
+partition=cpu                     | sbatch srun | --slurm time=
+time=1 --dry-run                  |             | --slurm time must be
+array=0-9 --slurm time=60         | sbatch srun | --slurm array
+"""
+
+
+@pytest.mark.parametrize(("words", "commands", "message"), cells(REFUSED))
+def test_what_cannot_be_submitted_is_refused(words, commands, message, command):
+    result, _ = command(*CEM, "--slurm", *words.split(), sbatch=REFUSES, commands=commands)
     assert (result.exit_code, message in result.stderr) == (2, True), result.output
-
-
-def test_a_machine_without_srun_is_refused(command):
-    result, _ = command(*CEM, "--slurm", "time=60", commands=["sbatch"])
-    assert (result.exit_code, "no command srun" in result.stderr) == (2, True), result.output
 
 
 @pytest.mark.parametrize(("state", "expected"), [("RUNNING", True), ("COMPLETING", False), ("CANCELLED", False)])
@@ -115,18 +113,6 @@ def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     assert "Traceback" not in said
 
 
-def runner(folder):
-    """The process that runs the job sent by way of `folder`."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"submitit.core._submit" in words and str(folder).encode() in words:
-            return int(path.name)
-    raise LookupError("no such process")
-
-
 @pytest.mark.slow
 def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
     cell = make_cell("cem-rl", tmp_path / "results", steps=5000)
@@ -135,7 +121,7 @@ def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
     options = RunOptions(1, device="cpu", command_line=("erlbench", "run"))
     job = executor.submit(SlurmJob((cell,), options, os.getcwd()))
     wait_for(lambda: lines(cell.directory / "tasks.csv") > 30, 120)
-    number = runner(tmp_path / "logs")
+    number = next(pid for pid in processes_below(os.getpid()) if "submitit.core._submit" in command_line(pid))
     for pid in (*processes_below(number), number):
         os.kill(pid, signal.SIGUSR2)  # Slurm sends it to all processes of a job
     assert job.result() == 0
