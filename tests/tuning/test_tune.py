@@ -19,7 +19,9 @@ from tests.tables import cells
 CEM = registry.find("cem").settings_type
 
 
-TUNE = ("tune", "--algo", "cem", "--env", "function:sphere", "--processes", 0, "--out")
+def command(out, options):
+    """A search for CEM on a sphere, with these options."""
+    return [*f"tune --algo cem --env function:sphere --processes 0 {options} --out".split(), out]
 
 
 def test_the_space():
@@ -56,17 +58,16 @@ def test_what_cannot_be_searched(name, text, message):
 
 def test_settings_that_go_only_with_the_searched_ones_are_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "tune", lambda cells, *rest: sys.exit(int(cells[0].settings.population)))
-    words = (*TUNE, tmp_path, "--set", "elites=20")
-    assert call(*words, "--search", "population=40..50").exit_code == 40
-    refuse("elites", *words, "--search", "population=4..8")
+    assert call(*command(tmp_path, "--set elites=20 --search population=40..50")).exit_code == 40
+    refuse("elites", *command(tmp_path, "--set elites=20 --search population=4..8"))
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     tmp_path /= "my search?"
-    words = ["--search", "initial_variance=1e-12,1e-1", "--set", "cem.population=8", "--seeds", 2]
-    words += ["--env-set", "dimension=3", "--total-timesteps", 300, "--trials"]
-    succeed(*TUNE, tmp_path, *words, 2)  # a search in parts
-    result = call(*TUNE, tmp_path, *words, 6)
+    options = "--search initial_variance=1e-12,1e-1 --set cem.population=8 --seeds 2 --env-set dimension=3"
+    words = command(tmp_path, f"{options} --total-timesteps 300")
+    succeed(*words, "--trials", 2)  # a search in parts
+    result = call(*words, "--trials", 6)
     assert (result.exit_code, "best: initial_variance=1e-1" in result.stdout) == (0, True), result.stderr
     assert sqlite3.connect(tmp_path / "optuna.db").execute("select count(*) from trials").fetchone() == (6,)
     runs = [path.parent for path in tmp_path.glob("trial-*/**/status.json")]
@@ -78,57 +79,56 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     assert f"{spent:,} training steps in all" in (tmp_path / "best.toml").read_text()
     assert {run.name for run in runs} == {"seed-1000", "seed-1001"}
     assert f" erlbench run --config '{tmp_path / 'best.toml'}' --seeds 10" in result.stdout
-    assert succeed(*TUNE, tmp_path, *words, 6) == result.stdout  # no trial is left
+    assert succeed(*words, "--trials", 6) == result.stdout  # no trial is left
     assert "0.1" in succeed("run", "--config", tmp_path / "best.toml", "--dry-run")
 
 
 def test_another_search_in_the_same_folder_is_refused(tmp_path):
-    words = ["--search", "population=4..8", "--seeds", 1, "--total-timesteps", 100]
-    succeed(*TUNE, tmp_path, *words, "--trials", 1)
-    for other in (["--set", "hidden=8"], ["--total-timesteps", 200], ["--search", "antithetic=true,false"]):
-        assert call(*TUNE, tmp_path, *words, "--trials", 2, *other).exit_code == 2
-    succeed(*TUNE, tmp_path, *words, "--trials", 2)
+    options = "--search population=4..8 --seeds 1 --total-timesteps 100 --trials"
+    succeed(*command(tmp_path, f"{options} 1"))
+    for other in ("--set hidden=8", "--total-timesteps 200", "--search antithetic=true,false"):
+        assert call(*command(tmp_path, f"{options} 2 {other}")).exit_code == 2
+    succeed(*command(tmp_path, f"{options} 2"))
 
 
 def test_a_damaged_database_and_what_cannot_be_tuned_is_named(tmp_path):
     file = tmp_path / "optuna.db"
-    words = ("--search", "population=4..8", "--total-timesteps", 60, "--trials", 1)
+    options = "--search population=4..8 --total-timesteps 60 --trials 1"
     file.mkdir()
     for _ in range(2):
-        refuse(f"{file} cannot be used: ", *TUNE, tmp_path, *words)
+        refuse(f"{file} cannot be used: ", *command(tmp_path, options))
         if file.is_dir():
             file.rmdir()
             file.write_bytes(b"SQLite format 3\0" + b"\1" * 9000)
     for more, named in (
-        (("--env", "function:rastrigin"), "--env: one is tuned at a time, not function:sphere, function:rastrigin"),
-        (("--algo", "cma-es,pgpe"), "--algo: one is tuned at a time, not cem, cma-es, pgpe"),
-        (("--total-timesteps", "a"), "--total"),
-        (("--set", "cem.population=5"), "--set cem.population"),
+        ("--env function:rastrigin", "--env: one is tuned at a time, not function:sphere, function:rastrigin"),
+        ("--algo cma-es,pgpe", "--algo: one is tuned at a time, not cem, cma-es, pgpe"),
+        ("--total-timesteps a", "--total"),
+        ("--set cem.population=5", "--set cem.population"),
     ):
-        refuse(named, *TUNE, tmp_path / "other", *words, *more)
+        refuse(named, *command(tmp_path / "other", f"{options} {more}"))
 
 
 def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
-    words = ["--search", "population=4,40", "--set", "elites=10", "--seeds", 1, "--total-timesteps", 300]
-    result = call(*TUNE, tmp_path, *words, "--trials", 6)
+    options = "--search population=4,40 --set elites=10 --seeds 1 --total-timesteps 300 --trials 6"
+    result = call(*command(tmp_path, options))
     assert (result.exit_code, "best: population=40" in result.stdout) == (0, True)
     assert "failed (population=4): " in result.stderr
 
 
 def test_a_trial_that_trains_nobody_has_no_value(tmp_path):
     """Its score would be an untrained policy's, which no report compares."""
-    words = ["--algo", "ddpg", "--env", "InvertedPendulum-v5", "--seeds", 1, "--total-timesteps", 300]
-    small = [word for text in ("hidden=4", "critic_hidden=4", "batch_size=4") for word in ("--set", text)]
-    words += ["--search", "start_timesteps=20,300", *small, "--trials", 3]
-    result = call("tune", *words, "--processes", 0, "--out", tmp_path)
+    words = "tune --algo ddpg --env InvertedPendulum-v5 --seeds 1 --total-timesteps 300 --trials 3 --processes 0"
+    words += " --search start_timesteps=20,300 --set hidden=4 --set critic_hidden=4 --set batch_size=4 --out"
+    result = call(*words.split(), tmp_path)
     assert (result.exit_code, "best: start_timesteps=20" in result.stdout) == (0, True)
     assert "failed (start_timesteps=300): it made no gradient step" in result.stderr
 
 
 def test_after_an_interruption_the_same_command_goes_on_with_the_trial(tmp_path, monkeypatch):
     """In its folder, with its values; what comes after it is as in a search without interruptions."""
-    words = ["--search", "initial_variance=1e-4..1e-1:log", "--seeds", 1, "--total-timesteps", 60, "--trials", 3]
-    succeed(*TUNE, tmp_path / "whole", *words)
+    options = "--search initial_variance=1e-4..1e-1:log --seeds 1 --total-timesteps 60 --trials 3"
+    succeed(*command(tmp_path / "whole", options))
     calls = []
 
     def interrupted(cells, options):
@@ -136,9 +136,9 @@ def test_after_an_interruption_the_same_command_goes_on_with_the_trial(tmp_path,
         return 130 if len(calls) == 2 else run_cells(cells, options)
 
     monkeypatch.setattr(tuning, "run_cells", interrupted)
-    first = call(*TUNE, tmp_path / "parts", *words)
+    first = call(*command(tmp_path / "parts", options))
     assert (first.exit_code, "with trial-001" in first.stderr) == (130, True)
-    succeed(*TUNE, tmp_path / "parts", *words)
+    succeed(*command(tmp_path / "parts", options))
     assert calls[1] == calls[2]
     configs = [
         sorted((path.relative_to(folder), path.read_text()) for path in folder.rglob("config.toml"))
