@@ -62,7 +62,7 @@ class Drifting(Line):
         return super().observe() + self.episodes
 
 
-class Sleeping(Line):
+class Sleeping(Line, limit=1000):
     """Episodes of `mean_length` steps, or of geometric lengths with that mean, whose steps take time."""
 
     def __init__(self, mean_length: int = 20, seconds_per_step: float = 0.005, geometric: bool = False):
@@ -82,6 +82,3 @@ class Sleeping(Line):
 
 for how in ("reward", "raise", "observation-1e39", "list"):
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=LIMIT, kwargs={"how": how})
-register("Sleeping-v0", "tests.environments:Sleeping", max_episode_steps=1000)
-for cls in (Stuck, Drifting):
-    register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=LIMIT)

@@ -14,10 +14,17 @@ LIMIT, SHORT = 20, 10  # steps of episodes
 
 
 class Line(gymnasium.Env):
-    """A point on a line that actions push; its seed decides all. Others change where it starts and what it pays."""
+    """A point on a line that actions push; its seed decides all. Others change where it starts and what it pays.
+
+    Each is registered by its name, with a limit.
+    """
 
     observation_space = Box(-np.inf, np.inf, (2,), np.float64)
     action_space = Box(-1.0, 1.0, (1,), np.float32)
+
+    def __init_subclass__(cls, limit=LIMIT):
+        super().__init_subclass__()
+        register(f"{cls.__name__}-v0", f"{cls.__module__}:{cls.__name__}", max_episode_steps=limit)
 
     def __init__(self):
         self.episodes = 0
@@ -264,7 +271,7 @@ class Typed(Line):
         self.given = body, weights, pair, camera, plain, count
 
 
-class Always(Line):
+class Always(Line, limit=SHORT):
     """Every step says whether it is a success: the point lies on the right."""
 
     def step(self, action):
@@ -272,7 +279,7 @@ class Always(Line):
         return *step, {"is_success": bool(self.x[0] > 0.0)}
 
 
-class Partial(Line):
+class Partial(Line, limit=SHORT):
     """Only a success is said, by the step that ends the episode; all other episodes end by their limit in silence."""
 
     def step(self, action):
@@ -281,7 +288,7 @@ class Partial(Line):
         return observation, reward, success, False, {"is_success": True} if success else {}
 
 
-class Worst(Line):
+class Worst(Line, limit=SHORT):
     """All episodes start at one point; the last reward is `lowest` if the first action is above 0.05."""
 
     lowest = -1e6
@@ -298,13 +305,13 @@ class Worst(Line):
         return super().step(action)
 
 
-class NoNumber(Worst):
+class NoNumber(Worst, limit=SHORT):
     """The same with NaN."""
 
     lowest = float("nan")
 
 
-class NoUnicode(Line):
+class NoUnicode(Line, limit=SHORT):
     """Its tenth episode ends with an error that names a file whose name is no text in UTF-8."""
 
     def step(self, action):
@@ -313,13 +320,7 @@ class NoUnicode(Line):
         return super().step(action)
 
 
-for cls in (Always, Partial, Worst, NoNumber, NoUnicode):
-    register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=SHORT)
-for cls in (
-    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, InPlace, Silent, Whole, Exact,
-    Goal, Missing, Image, Growing, Answers, Typed, Boundless,
-):  # fmt: skip
-    register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)
+register("Line-v0", f"{__name__}:Line", max_episode_steps=LIMIT)
 for place in ("constructor", "reset", "step", "close"):
     register(f"Crashes-{place}-v0", f"{__name__}:Crashes", max_episode_steps=LIMIT, kwargs={"where": place})
 for name in ("NormalizeReward", "NormalizeObservation"):
