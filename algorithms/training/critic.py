@@ -28,8 +28,8 @@ class CriticSpec:
 
     sizes: tuple[int, ...]
     activation: str  # of the hidden layers: tanh, relu or leaky-relu
-    count: int = 2
-    normalised: bool = False  # CrossQ's: no targets
+    count: int
+    normalised: bool  # CrossQ's: no targets
 
     @cached_property
     def size(self) -> int:

@@ -116,6 +116,7 @@ REFUSED = """
 cem population=4 elites=5 | elites (5) cannot exceed population (4)
 ga population=8 | parents (10) cannot exceed population (8)
 cem-rl n_grad=11 population=10 | n_grad (11) cannot exceed population (10)
+erl population=1 | at least 2
 cem-rl search=snse | did you mean 'snes'
 cem-rl learner=td4 | did you mean 'td3'
 cem-rl learner=ppo | td3, ddpg, sac, crossq

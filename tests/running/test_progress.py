@@ -60,6 +60,14 @@ def test_a_dumb_terminal_and_a_log_have_lines_as_they_are(monkeypatch, capsys, n
     assert line == "code.py:100: no picture of a number"
 
 
+def test_the_bar_of_a_cell_that_has_ended_alone_goes():
+    display = Display(cells=2, console=(console := Console(file=io.StringIO(), width=500, force_terminal=True)))
+    for cell in ("cem", "td3"):
+        display.update(cell, 50, 100, "words")
+    display.finished("cem", "done")
+    assert "td3" in console.file.getvalue().rpartition("cem: done")[2]
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_closed_pipe_fails_no_training(tmp_path, quiet):
     reader, writer = os.pipe()

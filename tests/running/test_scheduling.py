@@ -25,6 +25,7 @@ aes-rl | {"env": "HalfCheetah-v5"}           | 3, True, 2
 aes-rl | {"env": "MountainCarContinuous-v0"} | 6, True, 1
 aes-rl | {"simulated_time": True}            | 1, False, 8
 cem-rl | {"one_core": True}                  | 8, True, 1
+openai-es | {"one_core": True, "workers": 4} | 8, True, 1
 cem-rl | {"processes": 16}                   | 10, True, 1
 cem-rl | {"processes": 4}                    | 4, True, 1
 """
@@ -33,7 +34,7 @@ cem-rl | {"processes": 4}                    | 4, True, 1
 @pytest.mark.parametrize(("algo", "changed", "expected"), cells(CORES))
 def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(tmp_path, algo, changed, expected):
     changes, (processes, exclusive, at_once) = literal_eval(changed), literal_eval(expected)
-    settings = {} if algo == "cem" else {"hidden": (256, 256), "batch_size": 256}
+    settings = {} if algo in ("cem", "openai-es") else {"hidden": (256, 256), "batch_size": 256}
     made = {"steps": 1_000_000, "evaluate": "after", "settings": settings, "workers": 5 if algo == "aes-rl" else 10}
     many = [make_cell(algo, tmp_path, seed=seed, **made | changes) for seed in range(200)]
     schedule = schedule_cells(many, RunOptions(8, jobs=None, device="cpu"))

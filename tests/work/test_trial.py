@@ -47,6 +47,12 @@ def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
     assert fresh in found.described.remarks[-1]
 
 
+def test_two_steps_of_a_slow_environment_are_tried():
+    phases = []
+    inspect(lambda kind, value: phases.append(str(value).partition(" after")[0]), "tests.faults:Slow-v0", {}, True)
+    assert {phase for phase in phases if phase.startswith("step")} == {"step 1", "step 2"}
+
+
 def test_what_a_user_chooses_is_tried_too():
     assert "reward" in tried("Curriculum", {"fresh": "reset"}).unrepeatable
     assert tried("Global", tries=False).record() == {"tried": False}

@@ -189,6 +189,7 @@ def test_minutes_of_training(tmp_path, pace, cem, td3, standing, reason):
     answer = answer_of(tmp_path)
     assert answer.standing is standing
     assert reason in answer.reason
+    assert ("modelled" in answer.measure) == ("simulated" in cem and "simulated" in td3)
     if not reason:
         assert answer.effect[0] == pytest.approx(100 * (1 - pace), abs=0.5)
         assert answer.samples[0].scores[8] == pytest.approx(pace * 2000 / 60)
