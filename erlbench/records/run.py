@@ -72,8 +72,9 @@ class RunFiles:
 
     def list_edits(self, *names: str) -> list[str]:
         """What is wrong with those of the files that have not their checksum of status.json."""
-        contents = ((path, *checked(path, None)) for path in map(self.path.joinpath, names))
-        edited = (path for path, data, unread in contents if not unread and self.is_edited(path.name, data))
+        sums = table_in(self.status(), "files")
+        contents = ((self.path / name, *checked(self.path / name, None)) for name in names if name in sums)
+        edited = (path for path, data, unread in contents if not unread and not is_as_written(data, sums[path.name]))
         return [f"{path} {EDITED}" for path in edited]
 
     def meta(self) -> dict[str, Any]:
