@@ -64,9 +64,10 @@ def test_what_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
             save_checkpoint(tmp_path, value, {})
 
 
-@pytest.mark.parametrize(
-    "name", ["subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", "", f"{__name__}:State"]
-)
+NO_STATES = ["subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", "", f"{__name__}:State"]
+
+
+@pytest.mark.parametrize("name", [*NO_STATES, "erlbench.running.folder:Lease"])
 def test_no_class_is_made_that_is_no_dataclass_of_the_packages(name):
     with pytest.raises(ValueError, match="no checkpoint"):
         decode({"$type": name, "fields": {}}, {})
