@@ -83,6 +83,6 @@ def test_evaluations_follow_the_budget_unless_they_are_typed(steps, frequency):
 
 def test_settings_of_others_may_be_values_that_change():
     """A dataclass that is not frozen has no hash."""
-    (cell,) = cells("--algo", "cem", "--env", ENV, "--total-timesteps", "100")
+    (cell,) = cells(f"--algo cem --env {ENV} --total-timesteps 100")
     loose = replace(cell, settings=SimpleNamespace(**vars(cell.settings)))
     assert [*find_doubts([loose, loose], problem)] == [*find_doubts([cell], problem)] != []
