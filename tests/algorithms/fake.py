@@ -4,6 +4,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import EnvSpec, Problem
+from erlbench.errors import UsageError
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -27,7 +28,11 @@ class Fake:
     def __init__(self, folder, algorithm_type, settings, *, workers=1, total=10_000, seed=5):
         self.context = make_context(folder, PROBLEM, seed, total, workers)
         self.store = self.context.store
-        self.algorithm = algorithm_type(settings, self.context)
+        try:
+            self.algorithm = algorithm_type(settings, self.context)
+        except UsageError:
+            self.close()
+            raise
         self.open = {}
         self.outputs = {}
 
