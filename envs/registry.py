@@ -62,7 +62,7 @@ class Described:
     remarks: tuple[str, ...] = ()
 
 
-def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) -> tuple[Env, int | None]:
+def make(env_id: str, limit: int | None = None, repeat: int = 1, /, **kwargs: Any) -> tuple[Env, int | None]:
     """What `gymnasium.make` gives without its outer bookkeeping wrappers, and its longest episode in actions, if known.
 
     `limit` replaces the registered one, in actions of `repeat` steps. The time limit and the order of calls

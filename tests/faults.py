@@ -186,6 +186,12 @@ class Exact(Line):
         return super().step(action)
 
 
+class FromOne(Line):
+    """Numbers its actions from 1."""
+
+    action_space = Discrete(2, start=1)
+
+
 class Goal(Line):
     """Observes a Dict with parts of all kinds, and says whether it has solved its task."""
 

@@ -49,6 +49,13 @@ def fifty():
     return TimeLimit(Corridor(), 50)
 
 
+class Own(Corridor):
+    """Ends its episodes by an attribute of its constructor."""
+
+    def __init__(self, limit=70):
+        self._max_episode_length = limit
+
+
 IDS = {
     "Plain": (Corridor, 100, {}),
     "Endless": (Corridor, None, {}),
@@ -64,3 +71,4 @@ IDS = {
 }
 for name, (factory, limit, more) in IDS.items():
     register(f"Limited{name}-v0", entry_point=factory, max_episode_steps=limit, **more)
+register("LimitedOwn-v0", entry_point=Own)

@@ -53,6 +53,7 @@ cem-rl learner=ddpg
 cem-rl learner=crossq
 cem-rl injected=hansen
 cem-rl injected=mean-only
+cem-rl injected=mean-only n_grad=4
 cem-rl search=aes options='baseline=100 window=4' injected=hansen
 cem-rl search=aes options='baseline=100 window=4' injected=mean-only
 cem-rl search=snes injected=hansen
@@ -81,12 +82,15 @@ aes-rl critic_updates_per_step=0.5 workers=4
 aes-rl warmup=own-policies episodes=2 start_states=generation mean_episodes=3
 aes-rl mean_update=oldest variance_update=rank-based window=3 elites=1
 aes-rl mean_update=oldest variance_update=rank-based window=3 elites=1 always_measure=true
+aes-rl mean_update=oldest variance_update=rank-based window=3 elites=1 injected=mean-only
 aes-rl mean_update=full-move variance_update=success-rule window=2 elites=1 p_desired=1
 aes-rl mean_update=full-move variance_update=success-rule-frozen window=2 elites=1
 aes-rl mean_update=fixed-range-linear variance_update=online-fixed
 aes-rl mean_update=fixed-range-sigmoid
 aes-rl mean_update=baseline-absolute
+aes-rl mean_update=baseline-absolute absolute_baseline=none baseline=100
 erl
+erl crossover_probability=1
 pderl
 pderl pair_fitness=elite-fitness sync_period=1 memory=25
 evorainbow-exp
@@ -142,6 +146,14 @@ esac population=10 sac_members=4 winner_fraction=0.6 | 6 winners and 4 copies
 pgpe stdev_max_change=1 | at most 0.99
 pderl mutation_strength=1 | unknown setting 'mutation_strength'
 openai-es population=3 | population must be even
+pgpe population=3 | population must be even
+ars directions=2 top=3 | top (3) cannot exceed directions (2)
+sac hidden= | hidden needs at least one layer
+crossq hidden= | hidden needs at least one layer
+erl super_mutation_probability=0.6 reset_probability=0.5 | cannot exceed 1 together
+aes-rl mean_update=oldest variance_update=rank-based window=3 elites=4 | elites (4) cannot exceed window (3)
+cem-rl population=1 n_grad=1 elites=1 | at least 2
+cem-rl coupling=side population=1 n_grad=0 elites=1 | at least 2
 openai-es time_limit=adaptive:10,2,1.5 | 'adaptive:10,2,1.5'
 openai-es noise_table=2 | noise_table
 cma-es covariance=vd hidden= | covariance=full

@@ -32,9 +32,12 @@ def test_gymnasiums_discrete_observations_are_one_hot(name, size):
     assert build(found.env).reset(seed=0)[0].sum() == (3 if name.startswith("Black") else 1)
 
 
-def test_an_image_is_refused_with_its_size():
-    with pytest.raises(UsageError, match=r"27,648 numbers.*ResizeObservation"):
-        problem("tests.faults:Image-v0")
+@pytest.mark.parametrize(
+    ("name", "words"), [("Image", "27,648 numbers.*ResizeObservation"), ("FromOne", "numbered from 0")]
+)
+def test_a_space_that_no_policy_reads_is_refused(name, words):
+    with pytest.raises(UsageError, match=words):
+        problem(f"tests.faults:{name}-v0")
 
 
 def test_actions_have_the_dtype_of_their_space_and_stay_within_its_bounds():

@@ -58,6 +58,8 @@ healthy_angle_range      | 1            | a list of 2 items
 frame_skip               | 0            | frame_skip .* at least 1
 max_episode_steps        | 1.5          | an integer
 max_episode_steps        | 1e12         | max_episode_steps .* at most
+reset_noise_scale        | nan          | cannot be nan
+fresh                    | maybe        | fresh .* not 'maybe'
 xml_file                 | /no/such.xml | cannot be made
 """
 

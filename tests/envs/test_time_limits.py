@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from erlbench.envs.chain import MOST_STEPS
 from erlbench.envs.registry import build, describe_problem, make, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
@@ -58,3 +59,12 @@ def test_the_limit_counts_actions_where_the_suite_repeats_them(name, limit):
 )
 def test_a_limit_within_that_shortens_episodes_is_remarked(name, settings, remarks):
     assert len(describe_problem(f"tests.limited:Limited{name}-v0", settings).remarks) == remarks
+
+
+def test_a_limit_that_the_constructor_keeps_is_taken_and_remarked():
+    found = describe_problem("tests.limited:LimitedOwn-v0")
+    assert (found.problem.env.max_episode_steps, len(found.remarks)) == (70, 1)
+    assert problem("tests.limited:LimitedOwn-v0", {"limit": MOST_STEPS}).env.max_episode_steps == MOST_STEPS
+    for no_limit in (0, MOST_STEPS + 1, True):
+        with pytest.raises(UsageError, match="has no time limit"):
+            problem("tests.limited:LimitedOwn-v0", {"limit": no_limit})
