@@ -43,6 +43,7 @@ FILE = "study.toml"  # in a folder of results: the studies of its runs
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in PLACES), *PROFILE_KEYS)
+PAGES = ("all-runs", "checklist", "overview", "reference")  # of a report; others are called by their studies
 LEFT_OUT = "; the studies of this file are left out"  # of a file that was not named
 BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 
@@ -167,6 +168,8 @@ def _read_study(reader: TomlFile, name: str, raw: Table, shared: Values) -> Stud
     where: Keys = ("studies", name)
     with reader.at(where):
         check_name(name, "a study's name")  # as a profile's name, it is a folder's
+        if name in PAGES or name.startswith("reference-"):
+            raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     for key, example in (("entries", '[{ algo = "cem" }]'), ("compare", '[{ first = "td3", second = "cem" }]')):
         tables = raw.get(key, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

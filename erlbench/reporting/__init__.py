@@ -20,23 +20,15 @@ from erlbench.records.read import ignore
 from erlbench.records.run import run_folders
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
-from erlbench.reporting.checklist import NAME as CHECKLIST
 from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.differences import make_sides_page, read_sides
-from erlbench.reporting.documents import OVERVIEW, Table
+from erlbench.reporting.documents import Table
 from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE, Maker, write_index
-from erlbench.reporting.page_cells import (
-    ALL_RUNS,
-    REFERENCE,
-    PageCells,
-    make_all_runs_page,
-    score_page,
-    without_judgement,
-)
+from erlbench.reporting.page_cells import REFERENCE, PageCells, make_all_runs_page, score_page, without_judgement
 from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, cut_runs
@@ -96,14 +88,7 @@ def _select_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
         folder for root, run in runs for folder in reversed(run.parents) if root in (folder, *folder.parents)
     )
     with_study = [folder for folder in above if (folder / STUDY).is_file() and not (folder / STUDY).is_symlink()]
-    studies = known_studies(warn=warn, folders=with_study, joined=True)
-    taken = (ALL_RUNS, CHECKLIST, OVERVIEW)
-    for name in [name for name in studies if name in taken or f"{name}-".startswith(f"{REFERENCE}-")]:
-        message = f"the study '{name}' has the name of another page of the report; give it another name"
-        if not is_of_folder(studies[name]):
-            raise UsageError(message)
-        warn(f"{studies.pop(name).file}: {message}; left out")
-    return studies
+    return known_studies(warn=warn, folders=with_study, joined=True)
 
 
 @np.errstate(all="ignore")  # scores may be too large for a mean

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 import erlbench.reporting
+from erlbench.reporting.checklist import NAME as CHECKLIST
+from erlbench.reporting.documents import OVERVIEW
 from erlbench.reporting.options import PaperStyle, ReportOptions
+from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE
 from tests.calls import call, refuse, succeed
 from tests.tables import cells
 
@@ -44,14 +47,16 @@ def test_a_tilde_that_no_shell_expanded_is_the_home_folder_and_no_folder_is_an_o
     assert built[1][0].out == tmp_path / "-x"
 
 
-def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [ALL_RUNS, CHECKLIST, OVERVIEW, REFERENCE, "reference-mine"])
+def test_a_study_with_the_name_of_another_page_is_refused_before_it_runs(name, built, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("all-runs", "overview", "reference", "reference-mine"):
-        (tmp_path / "studies.toml").write_text(
-            f'[studies.{name}]\ntitle = "Mine"\nentries = [{{ algo = "td3" }}]\nseeds = 1\n'
-            'total_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
-        )
-        refuse(f"study '{name}'", "report", tmp_path)
+    (tmp_path / "studies.toml").write_text(
+        f'[studies.{name}]\ntitle = "Mine"\nentries = [{{ algo = "td3" }}]\nseeds = 1\n'
+        'total_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
+    )
+    for result, code in ((call("run", "--study", name, "--dry-run"), 2), (call("report", tmp_path), 0)):
+        assert result.exit_code == code
+        assert f"studies.toml, line 1: the study '{name}'" in result.stderr
 
 
 @pytest.mark.parametrize(
