@@ -246,12 +246,12 @@ def judge(x: Array, y: Array, comparison: Outcome, *, p: float, tests: int = 1, 
     counting); `detectable_difference` NaN where such runs can show none.
     """
     tests, margin = max(1, tests), MARGIN * abs(mean(y) - origin)
-    n, m, level, interval = (comparison[name] for name in ("n", "n_against", "level", "difference_low"))
+    n, m, level, high = (comparison[name] for name in ("n", "n_against", "level", "difference_high"))
     few, sizes = min(n, m), (comparison["std"], comparison["std_against"], n, m)
     missing: int | None = 0
     if few < FEWEST_RUNS:
         case, missing = Case.TOO_FEW, FEWEST_RUNS - few
-    elif p <= level and math.isfinite(interval) and math.isfinite(comparison["difference_high"]):
+    elif p <= level and math.isfinite(high):
         case = Case.DECIDED if comparison["gain"] >= margin else Case.RANKS
     elif equivalent(x, y, level=LEVEL / tests, origin=origin):
         case = Case.EQUIVALENT

@@ -145,7 +145,7 @@ def superiority_interval(probability: float, *sizes: tuple[int, int]) -> tuple[f
 
 
 def bootstrap_interval(
-    statistic: Callable[[list[Array]], float], strata: Sequence[ArrayLike], *, resamples: int = 1000, seed: int = 0
+    statistic: Callable[[list[Array]], float], strata: Sequence[ArrayLike], *, resamples: int = 1000
 ) -> tuple[float, float]:
     """The 95 % bootstrap interval of `statistic(strata)`, resampling with replacement within each stratum.
 
@@ -156,7 +156,7 @@ def bootstrap_interval(
     samples = [flat(stratum) for stratum in strata]
     if not samples or min(sample.size for sample in samples) < 2:
         return NO_INTERVAL
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     draws = [sample[rng.integers(sample.size, size=(resamples, sample.size))] for sample in samples]
     values = np.array([statistic([draw[i] for draw in draws]) for i in range(resamples)])
     tail = expanded_tail([sample.size for sample in samples])
@@ -164,13 +164,13 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def bootstrap_mean_band(values: Array, *, resamples: int = 500, seed: int = 0) -> tuple[Array, Array]:
+def bootstrap_mean_band(values: Array, *, resamples: int = 500) -> tuple[Array, Array]:
     """The bootstrap interval of the mean over axis 0 at every point; `values` is (runs, points).
 
     As `bootstrap_interval`; whole runs are resampled, the same ones at all points.
     """
     runs = len(values)
-    picks = np.random.default_rng(seed).integers(runs, size=(resamples, runs))
+    picks = np.random.default_rng(0).integers(runs, size=(resamples, runs))
     weights = np.stack([(picks == run).sum(axis=1) for run in range(runs)], axis=1) / runs
     tail = expanded_tail([runs])
     low, high = np.quantile(weights @ values, [tail, 1 - tail], axis=0)
@@ -231,17 +231,17 @@ def _mean(curves: Points) -> Points:
     return x, values.mean(axis=0) if len(x) else x
 
 
-def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most: int = MOST_POINTS) -> dict[str, Array]:
+def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False) -> dict[str, Array]:
     """`x`, mean `y`, and the edges of its band, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
 
     The curve begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other
-    runs. It has at most `most` points. `low` and `high` are the lowest and the highest run: means of several runs
+    runs. It has at most `MOST_POINTS`. `low` and `high` are the lowest and the highest run: means of several runs
     spread less. With an `interval`, of two seeds and more, they are the 95 % bootstrap interval of the mean.
     """
     x, values = align(by_seed(runs))
     if not len(x):
         return dict.fromkeys(("x", "y", "low", "high"), x)
-    kept = thinned(len(x), most)
+    kept = thinned(len(x), MOST_POINTS)
     x, values = x[kept], np.ascontiguousarray(values[:, kept])
     single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
     low, high = single.min(axis=0), single.max(axis=0)
