@@ -102,11 +102,12 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
 
     Labels of both sides; `measure`: what is compared, with its unit; `claimed`: the size, empty without one; `case` of
     the rule, for the first side against the claimed size, None where it was not run; `standing`: None where the study
-    claims nothing; `reason` why it is not comparable; `effect` with its interval, above 0 in the claimed direction;
-    `outcome`: the record of `decide`, None where it was not run or is not comparable; `samples` of both sides, None
-    where it was not run. Of the test: the `sign` and the `amount` of the claim, None without; the `scores` of the first
-    side and the scores that it has to pass; the scores of `both` sides; the `origin` of the margin, 0 for minutes,
-    steps and percentages; whether it is `open`, as a run that never reaches a score may have any number of steps.
+    claims nothing; `reason` why it is not comparable; `effect` with its interval, above 0 in the direction of a claimed
+    size; `outcome`: the record of `decide`, None where it was not run or is not comparable; `samples` of both sides,
+    None where it was not run. Of the test: the `sign` and the `amount` of the claim, None without; the `scores` of the
+    first side and the scores that it has to pass; the scores of `both` sides; the `origin` of the margin, 0 for
+    minutes, steps and percentages; whether it is `open`, as a run that never reaches a score may have any number of
+    steps.
     """
     first, second = sides
     text = pair.more_by or pair.less_by

@@ -47,13 +47,13 @@ def write_runs(folder, first, second, spread=1.0, seeds=10, before=(0, 0), **mor
     make_cells(folder, ENV, {"cem": first + noise, "td3": second + noise}, before, **more)
 
 
-def answered(folder, warn=pytest.fail):
+def answered(folder, warn=pytest.fail, **options):
     (study,) = load_studies(folder / "study.toml").values()
-    return answer_study(study, next(iter(study.profiles)), find_runs([folder], warn), warn)
+    return answer_study(study, next(iter(study.profiles)), find_runs([folder], warn), warn, **options)
 
 
-def answer_of(folder):
-    (answer,) = answered(folder).answers
+def answer_of(folder, **options):
+    (answer,) = answered(folder, **options).answers
     return answer
 
 
@@ -68,10 +68,13 @@ more-by = '0'    | 2000   1000 50  10 | HOLDS
 more-by = '0'    | 1000   2000 50  10 | FAILS
 more-by = '0'    | 1010   1000 900 10 | UNDECIDED
 more-by = '0'    | 1000.5 1000 5   20 | FAILS
+more-by = '0'    | 1010   1000 1   10 | HOLDS
 more-by = '50 %' | 2000   1000 20  10 | HOLDS
 more-by = '50 %' | 1200   1000 20  10 | LESS
 more-by = '50 %' | 900    1000 20  10 | FAILS
 more-by = '50 %' | 1500   1000 400 10 | UNDECIDED
+more-by = '50 %' | 1005   1000 5   20 | FAILS
+more-by = '50 %' | 1300   1000 500 10 | UNDECIDED
 less-by = '75 %' | 100    1000 20  10 | HOLDS
 less-by = '75 %' | 250    1000 2.5 10 | UNDECIDED
 less-by = '75 %' | 250    1000 2.5 20 | HOLDS
@@ -122,13 +125,65 @@ def test_holms_correction_takes_the_pairs_of_compare_alone(tmp_path):
     write_study(tmp_path, pairs=("cem td3", "sac td3"), seeds=6)
     scores = {name: level + 400 * NOISE[:6] for name, level in (("cem", 3000), ("td3", 1000), ("sac", 1210))}
     make_cells(tmp_path, ENV, scores)
-    first, second = answered(tmp_path).answers
+    answers = answered(tmp_path)
+    first, second = answers.answers
+    assert [first.standing, second.standing, answers.standing] == ["holds", "undecided", "undecided"]
     assert first.case == Case.DECIDED
     assert first.outcome["tests"] == 2
     assert second.outcome["tests"] == 2
     small, large = (rank_p(scores[name], scores["td3"]) for name in ("cem", "sac"))
     assert first.outcome["p_holm"] == pytest.approx(2 * small)
     assert second.outcome["p_holm"] == pytest.approx(max(2 * small, large))
+
+
+@pytest.mark.parametrize(("claim", "size"), [("", ""), ("", ", more-by = 50"), (CLAIM, "")])
+def test_pairs_have_a_standing_where_something_is_claimed(tmp_path, claim, size):
+    write_study(tmp_path, f'metric = "final"{size}', pairs=("cem td3", "sac td3"), claim=claim, seeds=6)
+    write_runs(tmp_path, 2000, 1000, seeds=6)
+    study = answered(tmp_path)
+    expected = [Standing.HOLDS, Standing.NOT_RUN, Standing.NOT_RUN] if claim or size else [None] * 3
+    assert [*(answer.standing for answer in study.answers), study.standing] == expected
+
+
+def test_a_higher_rank_with_a_lower_mean_decides_no_claim(tmp_path):
+    write_study(tmp_path, seeds=10)
+    make_cells(tmp_path, ENV, {"cem": [1200.0 + seed for seed in range(9)] + [-9000.0], "td3": 1000 + np.arange(10)})
+    answer = answer_of(tmp_path)
+    assert (answer.case, answer.standing) == (Case.RANKS, Standing.UNDECIDED)
+
+
+def test_a_pair_without_a_score_has_that_of_the_report(tmp_path):
+    """The curve ends at 4000 steps, its stretch begins a fifth of the budget before, in minutes as in steps."""
+    for name, steps in (("long", 5000), ("short", 2000)):
+        write_study(tmp_path / name, 'axis = "steps"', seeds=2, steps=steps)
+        for algo in ("cem", "td3"):
+            make_cells(tmp_path / name, ENV, {algo: [9, 9]}, range(0, 10 * steps // 1000, 10))
+    scores = {metric: answer_of(tmp_path / "long", metric=metric).samples[0].scores for metric in ("auto", "final")}
+    assert scores == {"auto": (35, 35), "final": (9, 9)}
+    path = write_study(tmp_path / "own", 'axis = "steps"', seeds=2, steps=0)
+    edit(path, 'entries = [{ algo = "cem" }', 'entries = [{ algo = "cem", total_timesteps = 5000 }')
+    edit(path, '{ algo = "td3" }', '{ algo = "td3", total_timesteps = 6000 }')
+    make_cells(tmp_path / "own", ENV, {"cem": [9, 9]}, range(0, 50, 10))
+    make_cells(tmp_path / "own", ENV, {"td3": [9, 9]}, range(0, 60, 10))
+    assert answer_of(tmp_path / "own").samples[0].scores == (35, 35)
+    write_study(
+        tmp_path / "minutes", 'axis = "steps"', seeds=2, steps=10_000, more="simulated_time = {}\ntotal_minutes = 5\n"
+    )
+    for name, count, pace in (("cem", 5, 0.06), ("td3", 10, 0.03)):
+        run = {"total": 10_000, "seconds_per_step": pace, "simulated": True}
+        make_cells(tmp_path / "minutes", ENV, {name: [9, 9]}, range(0, 10 * count, 10), **run)
+    for run in (tmp_path / "minutes").glob("*/*/*/config.toml"):
+        edit(run, "[run]\n", "[run]\ntotal_minutes = 5.0\n")
+    assert [side.scores for side in answer_of(tmp_path / "minutes").samples] == [(35, 35), (70, 70)]
+    assert answer_of(tmp_path / "short").samples[0].scores == (9, 9)
+    assert "no such score" in answer_of(tmp_path / "short", metric="curve").reason
+
+
+@pytest.mark.parametrize(("middle", "reason"), [(0.5, ""), (0.0, "above 0"), (-3.0, "above 0")])
+def test_a_percentage_needs_means_above_zero(tmp_path, middle, reason):
+    write_study(tmp_path, 'metric = "final", more-by = "10 %"', seeds=6)
+    write_runs(tmp_path, middle, 1.0, 0.0, seeds=6)
+    assert reason in answer_of(tmp_path).reason
 
 
 def test_too_few_seeds_none_and_a_failed_one(tmp_path):
@@ -166,6 +221,8 @@ def test_the_mean_of_the_curve_over_a_stretch(tmp_path):
 
 ONE_CPU, OTHER_CPU = {"starts": [{"cpu": "One CPU"}]}, {"starts": [{"cpu": "Another CPU"}]}
 MODELLED, SHARED = {"simulated": True}, {"starts": [{"cells_at_once": 4, "exclusive": False}]}
+OLDER = {"starts": [{"jobs": 2}]}  # without more about its cores
+OWN_CORES = {"starts": [{"jobs": 2, "cells_at_once": 2, "exclusive": True}]}
 
 
 @pytest.mark.parametrize(
@@ -176,13 +233,15 @@ MODELLED, SHARED = {"simulated": True}, {"starts": [{"cells_at_once": 4, "exclus
         (1.2, {}, {}, Standing.FAILS, ""),
         (0.1, MODELLED | ONE_CPU, MODELLED | OTHER_CPU, Standing.HOLDS, ""),
         (0.1, MODELLED, {}, Standing.NOT_COMPARABLE, "modelled"),
-        (0.1, SHARED, SHARED, Standing.NOT_COMPARABLE, "shared cores"),
-        (0.1, {"starts": [{"jobs": 2}]}, {}, Standing.NOT_COMPARABLE, "shared cores"),  # an older run, without more
+        (0.1, SHARED, SHARED, Standing.NOT_COMPARABLE, "20 runs shared cores"),
+        (0.1, OLDER, {}, Standing.NOT_COMPARABLE, "10 runs shared cores"),
+        (0.1, MODELLED | OLDER, MODELLED | OLDER, Standing.HOLDS, ""),
+        (0.1, OWN_CORES, OWN_CORES, Standing.HOLDS, ""),
         (0.1, ONE_CPU, OTHER_CPU, Standing.NOT_COMPARABLE, "2 machines"),
     ],
 )
 def test_minutes_of_training(tmp_path, pace, cem, td3, standing, reason):
-    write_study(tmp_path, 'metric = "minutes", less-by = "75 %"')
+    path = write_study(tmp_path, 'metric = "minutes", less-by = "75 %"')
     for seed, noise in enumerate(1 + NOISE / 100):
         make_run(tmp_path, ENV, "cem", seed, [0, 1, 2], seconds_per_step=pace * noise, **cem)
         make_run(tmp_path, ENV, "td3", seed, [0, 1, 2], seconds_per_step=noise, **td3)
@@ -193,6 +252,10 @@ def test_minutes_of_training(tmp_path, pace, cem, td3, standing, reason):
     if not reason:
         assert answer.effect[0] == pytest.approx(100 * (1 - pace), abs=0.5)
         assert answer.samples[0].scores[8] == pytest.approx(pace * 2000 / 60)
+        edit(path, ', less-by = "75 %"', "")
+        plain = answer_of(tmp_path)  # fewer are better without a size, too
+        assert plain.standing is (Standing.HOLDS if pace < 1 else Standing.FAILS)
+        assert plain.effect[0] == pytest.approx((pace - 1) * 2000 / 60, rel=0.01)
 
 
 def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
@@ -206,6 +269,10 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
     assert answer.samples[1].scores == (4000.0, 3000.0) * 5
     assert answer.outcome["margin"] == pytest.approx(0.1 * 0.8 * 3500)  # of steps, whose origin is 0
     assert "5 of 10 runs of td3 never reach it" in answer.note
+    write_study(tmp_path / "zero", 'metric = "reach", score = 0', seeds=6)
+    make_cells(tmp_path / "zero", ENV, {"cem": [9] * 6}, (-9, -0.1))
+    make_cells(tmp_path / "zero", ENV, {"td3": [9] * 6}, (-9, 0))
+    assert answer_of(tmp_path / "zero").effect[0] == 1000
     write_study(tmp_path / "neither", 'metric = "reach", score = 90', seeds=20)
     write_runs(tmp_path / "neither", 2, 2, seeds=20)
     assert answer_of(tmp_path / "neither").standing is Standing.UNDECIDED  # and not equivalent
@@ -276,6 +343,16 @@ def test_a_run_that_never_reaches_a_score_needs_no_fewer_steps_than_one_that_end
     answer = answer_of(tmp_path)
     assert answer.standing == Standing.UNDECIDED
     assert answer.samples[1].scores == (4000.0,) * 6
+
+
+@pytest.mark.parametrize(("steps", "reason"), [(4400, ""), (4500, "the budgets differ")])
+def test_steps_to_a_score_that_one_side_never_reaches_need_budgets_that_hardly_differ(tmp_path, steps, reason):
+    path = write_study(tmp_path, 'metric = "reach", score = 90', steps=4000, seeds=6)
+    edit(path, '{ algo = "td3" }', f'{{ algo = "td3", total_timesteps = {steps} }}')
+    make_cells(tmp_path, ENV, {"cem": [95] * 6}, (0, 1), steps=[0, 1000, 4000])
+    make_cells(tmp_path, ENV, {"td3": [2] * 6}, (0, 1), steps=[0, 1000, steps])
+    assert answer_of(tmp_path).reason.endswith(reason)
+    assert bool(answer_of(tmp_path).reason) == bool(reason)
 
 
 def test_what_differs_from_the_study_is_listed(tmp_path):
