@@ -91,7 +91,7 @@ def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -
 
     `x[i]` and `y[i]` are the scores of the runs in environment i; their lengths may differ (Agarwal et al. 2021).
     """
-    ranks = [dense_ranks(a, b) for a, b in zip(x, y, strict=True)]
+    ranks = [dense_ranks(a, b) for a, b in zip(x, y)]
     return mean([np.mean((a[:, None] > b) + 0.5 * (a[:, None] == b)) for a, b in ranks])
 
 
