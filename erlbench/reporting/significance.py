@@ -171,7 +171,7 @@ def holm(p_values: Sequence[float], levels: Sequence[float] | None = None) -> Ar
     return adjusted
 
 
-def welch_power(difference: float, std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
+def welch_power(difference: float, std_x: float, std_y: float, n: float, m: float, *, level: float) -> float:
     """The probability that Welch's two-sided test of n against m runs is significant at `level`.
 
     `difference` is between the true means, the standard deviations are the true ones. By the noncentral t
@@ -190,7 +190,7 @@ def welch_power(difference: float, std_x: float, std_y: float, n: float, m: floa
     return float(1 - special.nctdtr(freedom, shift, critical) + wrong_side)
 
 
-def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
+def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level: float) -> float:
     """The difference of the true means that Welch's test would show with `POWER`; NaN where undefined."""
     error, _ = welch_error(std_x, n, std_y, m)
     if not 0 < error < math.inf:
@@ -202,16 +202,16 @@ def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level
     return float(scipy.optimize.brentq(lacking, 0.0, 1000.0, xtol=1e-13)) * error
 
 
-def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
-    """The value that the true standard deviation does not exceed with `confidence`, after a sample of n runs.
+def std_upper_limit(std: float, n: int) -> float:
+    """The value that the true standard deviation does not exceed with 80 % confidence, after a sample of n runs.
 
     A pilot's standard deviation is too small in half of all pilots; Browne 1995, "On the use of a pilot sample
     for sample size determination", takes this limit. NaN for fewer than two runs.
     """
-    return std * math.sqrt((n - 1) / float(special.chdtri(n - 1, confidence))) if n > 1 else math.nan
+    return std * math.sqrt((n - 1) / float(special.chdtri(n - 1, 0.8))) if n > 1 else math.nan
 
 
-def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float = 0.05) -> float:
+def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float) -> float:
     """The smallest difference that the ranks' test shows with `POWER`, if normal runs spread up to the limits.
 
     By the upper limits of the standard deviations: a sample's is too small in half of all cases, and by far with few

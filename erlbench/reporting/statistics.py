@@ -283,11 +283,11 @@ def average_reached(runs: Sequence[Any], score: float) -> float:
     """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
 
     It is interpolated linearly between evaluations, as a reader of the curve does.
-    Infinite when it never is, NaN without runs.
+    Infinite when it never is.
     """
     x, average = _average_seeds(runs)
     if not (average >= score).any():
-        return math.inf if runs else math.nan
+        return math.inf
     first = int((average >= score).argmax())
     near = slice(max(0, first - 1), first + 1)
     return float(np.interp(score, average[near], x[near]))

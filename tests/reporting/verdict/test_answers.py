@@ -118,6 +118,7 @@ def test_the_interval_of_a_percentage_is_that_of_the_logarithm_of_a_ratio():
     assert percent_more(a, b) == pytest.approx(ends)
     assert math.isnan(percent_more(-a, b)[0])
     assert math.isnan(mean_difference(a[:5], b)[1])  # no interval below six
+    assert mean_difference([3] * 6, [1] * 6) == (2, 2, 2)
 
 
 def test_holms_correction_takes_the_pairs_of_compare_alone(tmp_path):

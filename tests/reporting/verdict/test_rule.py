@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting.formats import number
 from erlbench.reporting.significance import Case, compare, judge
@@ -169,17 +168,14 @@ def test_scores_that_are_no_numbers_decide_nothing(worst):
     assert judged(np.array([*range(20, 29), worst]), np.arange(10.0), p=0.0) != Case.DECIDED
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_equivalence_is_two_one_sided_tests_of_scipy_at_the_level_of_the_family(seed):
-    """Against 0.9 and 1.1 times the second side, each at half of the level."""
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(98 + 2 * (seed % 4), 5, 20), rng.normal(100, 5, 25)
-    sides = (x, 0.9 * y), (1.1 * y, x)
-    p = max(stats.ttest_ind(*pair, equal_var=False, alternative="greater").pvalue for pair in sides)
-    for factor, case in ((0.99, Case.EQUIVALENT), (1.01, Case.UNDECIDED)):
-        tests = factor * 0.025 / p
-        assert judged(x, y, p=1.0, tests=tests) == judged(-x, -y, p=1.0, tests=tests) == case
-        assert judged(x + 50, y + 50, p=1.0, tests=tests, origin=50.0) == case
+@pytest.mark.parametrize(
+    ("gap", "tests", "case"),
+    [(4.5, 1, Case.EQUIVALENT), (4.5, 3, Case.UNDECIDED), (8.0, 1, Case.UNDECIDED), (-8.0, 1, Case.UNDECIDED)],
+)
+def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(gap, tests, case):
+    """Twenty seeds of spread 8 about 100: the standard error of their difference is 2.5."""
+    y = 100 + 8 * stats.norm.ppf((np.arange(20) + 0.5) / 20)
+    assert judged(y + gap, y, p=1.0, tests=tests) == case
 
 
 # Means, how far the ends of a side are from its mean, and seeds: runs have fallen beyond twice the margin.
@@ -201,41 +197,6 @@ def test_sides_are_not_equivalent_with_few_seeds_or_where_a_run_has_fallen(first
         for middle, far, seeds in (map(float, side.split()) for side in (first, second))
     )
     assert judged(x, y, p=1.0) == Case[case]
-
-
-# Seeds, spread, tests, origin, and the seeds that are missing: x where they follow from the power.
-MISSING = """
-8  16  1  0    | x
-8  16  3  0    | x
-8  16  0  -300 | x
-30 60  2  0    | x
-6  0   1  0    | 0
-6  0   10 0    | 1
-9  1e4 1  0    | None
-6  1   10 100  | 1
-5  9   1  0    | 1
-"""
-
-
-@pytest.mark.parametrize(("numbers", "missing"), cells(MISSING))
-def test_the_missing_seeds_have_the_power_to_find_one_margin(numbers, missing):
-    """By statsmodels, for as many runs as the ranks are worth, and the limit that the spread hardly exceeds."""
-    seeds, std, tests, origin = map(float, numbers.split())
-    noise = np.linspace(-1, 1, n := int(seeds))
-    y, family = 100 + std * noise / noise.std(ddof=1), max(1, tests)
-    ruled = judge(y, y, compare(y, y), p=1.0, tests=int(tests), origin=origin)
-    assert (ruled["tests"], ruled["least_p"]) == (family, pytest.approx(family * 2 / math.comb(2 * n, n)))
-    assert ruled["decidable"] == (n > 5 and ruled["least_p"] <= (0.015 if n < 10 else 0.025))
-    assert math.isnan(ruled["detectable_difference"]) == (not ruled["decidable"] or not std)
-    if missing != "x":
-        assert str(ruled["seeds_missing"]) == missing
-        return
-    limit, runs = std * math.sqrt((n - 1) / stats.chi2.ppf(0.2, n - 1)), n + ruled["seeds_missing"]
-    power = [
-        TTestIndPower().power(ruled["margin"] / limit, runs * 3 / math.pi, (0.015 if runs < 10 else 0.025) / family)
-        for runs in (runs - 1, runs)
-    ]
-    assert power[0] < 0.8 <= power[1]
 
 
 @pytest.mark.parametrize(("origin", "margin"), [(0.0, 10.0), (-300.0, 40.0), (200.0, 10.0)])
