@@ -69,6 +69,9 @@ def test_p_is_that_of_scipy():
         exact, placements = stats.mannwhitneyu(a, b, method="exact").pvalue, stats.brunnermunzel(a, b).pvalue
         assert verdict_rates.brunner_munzel_p(a[None], b[None])[0] == pytest.approx(placements)
         assert compare(a, b)["p_rank"] == pytest.approx(max(exact, placements))
+        tied = np.round(a), np.round(b)
+        tests = stats.mannwhitneyu(*tied, method="asymptotic"), stats.brunnermunzel(*tied)
+        assert compare(*tied)["p_rank"] == pytest.approx(max(test.pvalue for test in tests))
 
 
 @pytest.mark.slow
