@@ -164,13 +164,13 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def bootstrap_mean_band(values: Array, *, resamples: int = 500) -> tuple[Array, Array]:
+def bootstrap_mean_band(values: Array) -> tuple[Array, Array]:
     """The bootstrap interval of the mean over axis 0 at every point; `values` is (runs, points).
 
-    As `bootstrap_interval`; whole runs are resampled, the same ones at all points.
+    As `bootstrap_interval`, of 500 resamples; whole runs are resampled, the same ones at all points.
     """
     runs = len(values)
-    picks = np.random.default_rng(0).integers(runs, size=(resamples, runs))
+    picks = np.random.default_rng(0).integers(runs, size=(500, runs))
     weights = np.stack([(picks == run).sum(axis=1) for run in range(runs)], axis=1) / runs
     tail = expanded_tail([runs])
     low, high = np.quantile(weights @ values, [tail, 1 - tail], axis=0)
