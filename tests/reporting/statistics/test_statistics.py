@@ -73,6 +73,10 @@ def test_a_band_is_an_interval_where_every_curve_has_six_seeds():
     assert ["interval" in band for band in words] == [True, False]
 
 
+def test_a_unit_of_time_counts_at_least_two():
+    assert [statistics.time_unit(end)[0] for end in (7199, 7200, 172_800)] == ["minutes", "hours", "days"]
+
+
 def test_a_moving_average_is_that_of_pandas():
     values = np.random.default_rng(0).normal(size=50)
     for window in (1, 2, 20):
@@ -93,6 +97,7 @@ def test_scores_that_differ_by_rounding_are_ties(value):
     assert rank_test(same, rounded) == 1.0
     assert compare(same, rounded)["probability_better"] == 0.5
     assert statistics.dense_ranks(same[:1], rounded[:1]) == (1, 1)
+    assert statistics.dense_ranks([-1e9, 1], [1 + 1e-9])[1] == 3
     assert rank_test(same, more) == pytest.approx(2 / math.comb(12, 6))  # not the smaller p of the approximation
     assert compare(same, more)["probability_better"] == float(value < 0)
 
@@ -154,8 +159,8 @@ def test_holm_by_hand(values, adjusted):
 
 @pytest.mark.parametrize(("effect", "n"), [(0.5, 5), (1.0, 20), (6.0, 3)])
 def test_power_equals_statsmodels_for_equal_spreads(effect, n):
-    ours = welch_power(effect * 7, 7, 7, n, n, level=0.05)
-    assert ours == pytest.approx(TTestIndPower().power(effect, n, 0.05), abs=1e-9)
+    theirs = TTestIndPower().power(effect, n, 0.05)
+    assert welch_power(effect * 7, 7, 7, n, n, level=0.05) == pytest.approx(theirs, abs=1e-9)
 
 
 def test_power_at_the_ends():

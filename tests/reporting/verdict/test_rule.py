@@ -176,6 +176,7 @@ def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(g
     """Twenty seeds of spread 8 about 100: the standard error of their difference is 2.5."""
     y = 100 + 8 * stats.norm.ppf((np.arange(20) + 0.5) / 20)
     assert judged(y + gap, y, p=1.0, tests=tests) == case
+    assert judged(y + gap + 50, y + 50, p=1.0, tests=tests, origin=50.0) == case
 
 
 # Means, how far the ends of a side are from its mean, and seeds: runs have fallen beyond twice the margin.
