@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 REDRAW = 0.2  # seconds, at least, between two pictures
-clock = time.monotonic  # of rates
 WINDOW = 600.0  # seconds that a rate is measured over, as a generation may take minutes
 
 
@@ -65,7 +64,7 @@ class Display:
         self._progress = _Picture(
             TextColumn("{task.description}", markup=False, table_column=_cut(1)), BarColumn(12), TimeRemainingColumn(),
             words, console=self._console, auto_refresh=False, transient=True, expand=True,
-            speed_estimate_period=WINDOW, get_time=lambda: clock(), disable=not draws,
+            speed_estimate_period=WINDOW, get_time=lambda: time.monotonic(), disable=not draws,
         )  # fmt: skip
         self._progress.add_task("", total=cells, words="")  # of all cells together
         self._drawn = 0.0
@@ -87,8 +86,8 @@ class Display:
             share = 1.0 if is_trained else done / total  # of the training
             self._progress.update(bar.id, completed=done, words=words, share=share)
             running = self._progress.tasks[1:]
-            number = min(self._cells, max(1, self._ended + len(running)))
             completed = self._ended + sum(each.fields["share"] for each in running)
+            number = self._ended + len(running)
             self._progress.update(overall.id, completed=completed, description=f"cell {number} of {self._cells}")
             if not self._progress.disable and now - self._drawn >= REDRAW:
                 self._drawn = now

@@ -4,32 +4,53 @@ import io
 import os
 import re
 import sys
+from ast import literal_eval
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
 
+from erlbench.algorithms.base import Counters
+from erlbench.records.run import NEVER_TRAINED
+from erlbench.records.schema import EpisodeRow, EventRow, GenerationRow
 from erlbench.running import progress
-from erlbench.running.progress import Display
+from erlbench.running.progress import Display, ShownRun, is_watched
 from tests.calls import python
+from tests.runs import make_cell
+from tests.tables import cells
 
 
-def test_the_time_left_follows_the_rate(monkeypatch):
+@pytest.fixture
+def moment(monkeypatch):
+    """The clock, which stands still."""
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: moment[0]))
+    moment = [0.0]
+    return moment
+
+
+def test_the_time_left_follows_the_rate(moment):
     """After the training it is that of the evaluations: the line said that no time was left, for half an hour."""
-    moment, console = [0.0], Console(file=io.StringIO(), width=500)
-    monkeypatch.setattr(progress, "clock", lambda: moment[0])
-    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    console = Console(file=io.StringIO(), width=500)
     display = Display(cells=2, console=console)
 
-    def last_line(places):
+    def lines(seconds, places):
         for place in places:
-            moment[0] += 10.0
+            moment[0] += seconds
             display.update("cem, seed 0", *place)
-        return console.file.getvalue().splitlines()[-1]
+        return console.file.getvalue().splitlines()
 
-    line = last_line((100 * step, 1000, "words") for step in range(6))
-    assert line.startswith("cem, seed 0: words  10/s  0:00:50 left  [cell 1 of 2, 0:02:")
-    line = last_line([(1000, 1000, "words"), *((played, 9, "words", True) for played in range(5))])
+    training = lines(5, ((50 * step, 1000, "words") for step in range(7)))
+    assert len(training) == 2  # one in 15 s
+    assert training[-1].startswith("cem, seed 0: words  10/s  0:01:10 left  [cell 1 of 2, 0:02:5")
+    line = lines(10, [(1000, 1000, "words"), *((played, 9, "words", True) for played in range(5))])[-1]
     assert line.startswith("cem, seed 0: words  -/s  0:00:50 left  ")
+    display.finished("cem, seed 0", "done")
+    places = ((1000 * (step * 50 + max(0, step - 10) * 50), 10**8, "words") for step in range(27))
+    by_rate = [line.partition("words  ")[2].partition("/s")[0] for line in lines(50, places) if "cell 2 of 2" in line]
+    assert (by_rate[9], by_rate[-1]) == ("1,000", "2,000")
+    assert "1,000" < by_rate[-7] < "2,000"  # that of the last ten minutes
     display.close()
 
 
@@ -53,19 +74,129 @@ def test_a_dumb_terminal_and_a_log_have_lines_as_they_are(monkeypatch, capsys, n
     monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
     display = Display()
     display.update("cem, seed 0", 10, 100, "words")
-    display.message("code.py:100: no picture of a number")
+    display.message("code.py :bug: no picture of a number")
     display.close()
     bar, line = capsys.readouterr().err.splitlines()
     assert bar.startswith("cem, seed 0: words")
-    assert line == "code.py:100: no picture of a number"
+    assert line == "code.py :bug: no picture of a number"
 
 
-def test_the_bar_of_a_cell_that_has_ended_alone_goes():
+def test_the_bar_of_a_cell_that_has_ended_goes_alone_and_pictures_are_some_time_apart(moment):
     display = Display(cells=2, console=(console := Console(file=io.StringIO(), width=500, force_terminal=True)))
     for cell in ("cem", "td3"):
         display.update(cell, 50, 100, "words")
     display.finished("cem", "done")
-    assert "td3" in console.file.getvalue().rpartition("cem: done")[2]
+    picture = console.file.getvalue().rpartition("cem: done")[2]
+    assert ("td3" in picture, "cem" in picture) == (True, False)
+    lengths = []
+    for moment[0] in (1.0, 1.15, 1.25):
+        display.update("td3", 60, 100, "words")
+        lengths.append(len(console.file.getvalue()))
+    assert lengths[0] == lengths[1] < lengths[2]
+    display.close()
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "lines"), [(-1, ["a: no", "c"]), (0, ["cem: words", "a: no", "b: done", "c", "d"])]
+)
+def test_a_quiet_display_prints_failures_and_what_is_important(capsys, moment, verbosity, lines):
+    display = Display(verbosity, 3)
+    for moment[0] in (0.0, 15.0):
+        display.update("cem", 50, 100, "words")
+    display.finished("a", "no", failed=True)
+    display.finished("b", "done")
+    display.message("c")
+    display.message("d", important=False)
+    assert [line.partition("  ")[0] for line in capsys.readouterr().err.splitlines()] == lines
+
+
+def test_somebody_sees_a_terminal_and_a_notebook(monkeypatch):
+    seen = []
+    for shell, is_terminal in (
+        (None, False),
+        (None, True),
+        (SimpleNamespace(), False),
+        (SimpleNamespace(kernel=1), False),
+    ):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        seen.append(is_watched())
+    assert seen == [False, True, False, True]
+
+
+@pytest.fixture
+def shown(tmp_path, moment):
+    """What is shown of a run of a minute, 300 steps and two generations."""
+    algorithm = Mock(counters=Counters(timesteps=300, generation=2), measured=dict, critic_updates=1)
+    algorithm.gradient_workers = lambda settings, workers: workers
+    evaluations = SimpleNamespace(progress=lambda: (2, 5), state=SimpleNamespace(last_return=-7.26))
+    clock = SimpleNamespace(ended=False, train=60.0, total=60.0, paused=0.0)
+    pool = SimpleNamespace(processes=0, running=dict, device="cpu")
+    run = SimpleNamespace(
+        cell=make_cell("cem", tmp_path), algorithm=algorithm, evaluations=evaluations, clock=clock, pool=pool,
+        directory=Mock(sums=dict), sums={},
+    )  # fmt: skip
+    moment[0] = 100.0
+    return ShownRun(run, Mock())
+
+
+BUDGETS = """
+1000 | {}                                           | 300, 1000  | 300/1,000 steps  score -7.3  busy 0/1
+200  | {}                                           | 200, 200   | 300/200 steps  score
+0    | {"total_minutes": 4}                         | 0.25, 1    | 300 steps, 1.0/4 modelled minutes
+1000 | {"total_minutes": 2}                         | 300, 1000  | 300/1,000 steps, 1.0/2 modelled minutes
+1000 | {"total_minutes": 10}                        | 100, 1000  | 300/1,000 steps, 1.0/10
+1000 | {"total_generations": 4}                     | 500, 1000  | 300 steps, generation 2/4
+1000 | {"total_generations": 10}                    | 300, 1000  | 300 steps, generation 2/10
+"""
+
+
+@pytest.mark.parametrize(("steps", "changes", "work", "words"), cells(BUDGETS))
+def test_the_work_is_that_of_the_budget_which_ends_the_run(shown, steps, changes, work, words):
+    shown.run.cell = replace(shown.run.cell, total_timesteps=int(steps), **literal_eval(changes))
+    shown.update()
+    _, *place, said = shown.display.update.call_args.args
+    assert place == pytest.approx(literal_eval(work))
+    assert said.startswith(words)
+    assert not shown.display.update.call_args.kwargs["is_trained"]
+
+
+def test_a_run_is_shown_four_times_a_second_and_written_every_ten(shown, moment):
+    shown(EpisodeRow(5.0, 10, 1.0, "es", 0, 1, 10))
+    calls = []
+    for moment[0], shown.run.clock.ended in (
+        (100.0, False),
+        (100.2, False),
+        (100.3, False),
+        (106.0, True),
+        (110.0, True),
+    ):
+        shown.update()
+        calls.append((shown.display.update.call_count, shown.run.directory.write_status.call_count))
+    assert calls == [(1, 2), (1, 2), (2, 2), (3, 2), (4, 3)]
+    first, last = shown.display.update.call_args_list[0], shown.display.update.call_args
+    assert "training return 5.0" in first.args[3]
+    assert (last.args[1:3], last.kwargs) == ((2, 5), {"is_trained": True})
+    assert "evaluation 3 of 5" in last.args[3]
+    assert shown.run.directory.write_status.call_args.kwargs["training_return"] == 5.0
+
+
+def test_what_a_run_finds_out_is_said_once_and_that_it_never_trained(shown):
+    for name in ("nan_fitness", "sigma", "nan_fitness"):
+        shown(GenerationRow(1.0, *[0.0] * 5, {name: 2.0}, *[None] * 6, *[0.0] * 3))
+    shown(EventRow(0.0, "node lost", "a"))
+    shown(EventRow(0.0, "worker lost", "b"))
+    assert shown.display.message.call_count == 2
+    shown.run.algorithm.measured = lambda: {"x": 1.0}
+    shown.record_measured()
+    assert shown.finish() == NEVER_TRAINED
+    assert shown.display.message.call_count == 3
+    assert [call.kwargs for call in shown.run.directory.amend_meta.call_args_list] == [
+        {"measured": {"x": 1.0}}, {"device": "cpu"},
+    ]  # fmt: skip
+    assert shown.run.directory.write_status.call_args.kwargs["never_trained"] is True
+    shown.run.algorithm.counters.critic_updates = 1
+    assert shown.finish() == "done, final score -7.3"
 
 
 @pytest.mark.parametrize("quiet", [False, True])
