@@ -188,7 +188,7 @@ def schedule_cells(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
         demands.append(by_kind[kind])
     if options.jobs is not None:
         return CellSchedule(tuple(shares[0] for shares in demands), range(len(cells)), jobs=options.jobs)
-    return plan(demands, cores=max(1, options.processes), memory=MEMORY * available_memory())
+    return plan(demands, cores=options.processes, memory=MEMORY * available_memory())
 
 
 def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:

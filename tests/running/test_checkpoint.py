@@ -3,11 +3,14 @@
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import DamagedCheckpoint, load_checkpoint, save_checkpoint
+from erlbench.running.checkpoint import SWEEP_FROM, DamagedCheckpoint, free_arrays, load_checkpoint, save_checkpoint
+from erlbench.running.evaluation import EvaluationState
+from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Output, Task
 from erlbench.work.values import decode
 from tests.files import cut, flip
@@ -103,6 +106,7 @@ def other_state(payload):
         field(":Task", "function", "cProfile:runctx"),
         field(":Task", "function", "erlbench.algorithms.gradients.updates:update_td3"),  # of another algorithm
         field(":ArrayRef", "name", "../../x"),
+        field(":ArrayRef", "name", "999.none"),
         field(":EnvSpec", "id", "trap:Trap-v0"),
         other_state,
         of_pending("network", "os:system"),
@@ -119,3 +123,19 @@ def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit
     assert "cannot be used" in error
     assert "Traceback" not in error
     assert all_rows(cell.directory) == before
+
+
+@pytest.mark.parametrize(("count", "live", "left"), [(63, 10, 63), (64, 10, 11), (400, 200, 201)])
+def test_arrays_that_nothing_names_are_freed_where_there_are_many(tmp_path, count, live, left):
+    """Those that a task which is out may be writing stay; the next search comes when as many more may be found."""
+    store, task = Store(tmp_path), Task(count, "es", "a:b", ())
+    refs = [store.put(f"{number}.x", np.ones(1)) for number in range(1, count + 1)]
+    evaluations, order = SimpleNamespace(state=EvaluationState()), SimpleNamespace(undelivered={})
+    run = SimpleNamespace(
+        pool=SimpleNamespace(store=store), algorithm=SimpleNamespace(snapshot=lambda: {"state": refs[:live]}),
+        graph=SimpleNamespace(tasks={task.id: task}), evaluations=evaluations, order=order, sweep_at=SWEEP_FROM,
+    )  # fmt: skip
+    free_arrays(run)
+    assert len(list(tmp_path.iterdir())) == left
+    assert (tmp_path / f"{count}.x").exists()
+    assert run.sweep_at == (64 if left == count else left + max(64, live // 2))

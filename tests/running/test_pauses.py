@@ -5,18 +5,24 @@ import signal
 import subprocess
 import sys
 import time
+from ast import literal_eval
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import TaskRow, row_of
-from erlbench.running.rows import Asynchrony, Clock
+from erlbench.running import rows
+from erlbench.running.rows import Asynchrony, Clock, Pauses
 from erlbench.work.tasks import Result
 from tests.calls import python
 from tests.files import read_json
 from tests.processes import lines, wait_for
-from tests.runs import csv_rows
+from tests.runs import at_result, complete, csv_rows, make_cell
+from tests.tables import cells
 
 ROOT = Path(__file__).parents[2]
 TASKS = (
@@ -60,6 +66,53 @@ def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     assert float(last["train_time_s"]) > 5 + 1600 * 0.005 / max(1, processes) - 1
     assert read_json(folder / "status.json")["paused_s"] == float(last["paused_s"])
     assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_pauses_are_written_once_each_and_simulated_time_does_not_pass_in_them(tmp_path, monkeypatch, simulated):
+    cell = make_cell("cem", tmp_path, steps=300, simulated_time=simulated)
+
+    def pause(run):
+        now = time.monotonic()
+        run.pauses.extend([(now, now + 3.0), (now, now + 4.0)])
+
+    at_result(monkeypatch, 3, pause)
+    complete(cell)
+    last = csv_rows(cell.directory / "eval.csv")[-1]
+    assert float(last["paused_s"]) == pytest.approx(0 if simulated else 7)
+    events = csv_rows(cell.directory / "events.csv")
+    assert [row["event"] for row in events] == ["paused"] * 2
+    assert all(0 <= float(row["time_s"]) <= float(last["train_time_s"]) for row in events)
+
+
+# Seconds of the clock from one look to the next, of the processor, without a core, and wakes; whether it is a pause.
+LOOKS = """
+1.5  | 0.0  | 0.0 | 0  | True
+1.0  | 0.0  | 0.0 | 0  | False
+90.0 | 0.0  | 0.0 | 0  | True
+1.5  | 0.04 | 0.0 | 0  | True
+1.5  | 0.08 | 0.0 | 0  | False
+1.5  | 0.0  | 0.7 | 0  | True
+1.5  | 0.0  | 0.8 | 0  | False
+1.5  | 0.0  | 0.0 | 20 | True
+1.5  | 0.0  | 0.0 | 21 | False
+"""
+
+
+def test_a_late_look_is_a_pause_unless_something_worked_or_waited(monkeypatch):
+    """A look comes from `BEAT` on, so the pause began in its middle."""
+    differences = [[*map(float, row[:4])] for row in cells(LOOKS)]
+    looks = [(10.0, 5.0, 1.0, 100.0)]
+    for difference in differences:
+        looks.append(tuple(map(sum, zip(looks[-1], difference, strict=True))))
+    is_pause = [literal_eval(row[4]) for row in cells(LOOKS)]
+    expected = [(a[0] + 0.005, b[0]) for (a, b), pause in zip(pairwise(looks), is_pause, strict=True) if pause]
+    monkeypatch.setattr(rows, "BEAT", 0.01)
+    left = looks[:]
+    monkeypatch.setattr(rows, "_look", lambda: left.pop(0) if left else looks[-1])
+    with closing(Pauses()) as pauses:
+        wait_for(lambda: not left)
+    assert np.array(pauses.spans) == pytest.approx(np.array(expected))
 
 
 def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import sys
+import threading
 from ast import literal_eval
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.run import NEVER_TRAINED
-from erlbench.records.schema import EpisodeRow, EventRow, GenerationRow
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow
 from erlbench.running import progress
 from erlbench.running.progress import Display, ShownRun, is_watched
 from tests.calls import python
@@ -82,7 +83,9 @@ def test_a_dumb_terminal_and_a_log_have_lines_as_they_are(monkeypatch, capsys, n
 
 
 def test_the_bar_of_a_cell_that_has_ended_goes_alone_and_pictures_are_some_time_apart(moment):
-    display = Display(cells=2, console=(console := Console(file=io.StringIO(), width=500, force_terminal=True)))
+    before, console = threading.active_count(), Console(file=io.StringIO(), width=500, force_terminal=True)
+    display = Display(cells=2, console=console)
+    assert threading.active_count() == before  # none draws by itself
     for cell in ("cem", "td3"):
         display.update(cell, 50, 100, "words")
     display.finished("cem", "done")
@@ -94,6 +97,7 @@ def test_the_bar_of_a_cell_that_has_ended_goes_alone_and_pictures_are_some_time_
         lengths.append(len(console.file.getvalue()))
     assert lengths[0] == lengths[1] < lengths[2]
     display.close()
+    assert "\x1b[2K" in console.file.getvalue()[lengths[2] :]  # which empties a line
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def shown(tmp_path, moment):
     pool = SimpleNamespace(processes=0, running=dict, device="cpu")
     run = SimpleNamespace(
         cell=make_cell("cem", tmp_path), algorithm=algorithm, evaluations=evaluations, clock=clock, pool=pool,
-        directory=Mock(sums=dict), sums={},
+        directory=Mock(sums=dict, path=tmp_path), sums={},
     )  # fmt: skip
     moment[0] = 100.0
     return ShownRun(run, Mock())
@@ -143,7 +147,7 @@ def shown(tmp_path, moment):
 BUDGETS = """
 1000 | {}                                           | 300, 1000  | 300/1,000 steps  score -7.3  busy 0/1
 200  | {}                                           | 200, 200   | 300/200 steps  score
-0    | {"total_minutes": 4}                         | 0.25, 1    | 300 steps, 1.0/4 modelled minutes
+0    | {"total_minutes": 1.25}                      | 0.8, 1     | 300 steps, 1.0/1.25 modelled minutes
 1000 | {"total_minutes": 2}                         | 300, 1000  | 300/1,000 steps, 1.0/2 modelled minutes
 1000 | {"total_minutes": 10}                        | 100, 1000  | 300/1,000 steps, 1.0/10
 1000 | {"total_generations": 4}                     | 500, 1000  | 300 steps, generation 2/4
@@ -184,19 +188,26 @@ def test_a_run_is_shown_four_times_a_second_and_written_every_ten(shown, moment)
 def test_what_a_run_finds_out_is_said_once_and_that_it_never_trained(shown):
     for name in ("nan_fitness", "sigma", "nan_fitness"):
         shown(GenerationRow(1.0, *[0.0] * 5, {name: 2.0}, *[None] * 6, *[0.0] * 3))
-    shown(EventRow(0.0, "node lost", "a"))
-    shown(EventRow(0.0, "worker lost", "b"))
-    assert shown.display.message.call_count == 2
-    shown.run.algorithm.measured = lambda: {"x": 1.0}
-    shown.record_measured()
-    assert shown.finish() == NEVER_TRAINED
+    shown(EpisodeRow(5.0, 10, 1.0, "es", 0, 1, 10))
+    for event in ("node lost", "worker lost", "node joined", RESUMED):
+        shown(EventRow(0.0, event, ""))
     assert shown.display.message.call_count == 3
+    assert shown.returns.mean is None  # of the rows that there are
+    for value in (1.0, 2.0):
+        shown.run.algorithm.measured = lambda value=value: {"x": value}
+        (shown.update if value == 1.0 else shown.finish)()
+    assert shown.display.message.call_count == 5
     assert [call.kwargs for call in shown.run.directory.amend_meta.call_args_list] == [
-        {"measured": {"x": 1.0}}, {"device": "cpu"},
+        {"measured": {"x": 1.0}}, {"device": "cpu"}, {"measured": {"x": 2.0}},
     ]  # fmt: skip
+    assert shown.finish() == NEVER_TRAINED
     assert shown.run.directory.write_status.call_args.kwargs["never_trained"] is True
     shown.run.algorithm.counters.critic_updates = 1
     assert shown.finish() == "done, final score -7.3"
+    shown.run.pool.device = "cuda"
+    assert shown.end("failed", "no") == "failed"
+    assert shown.run.directory.amend_meta.call_args.kwargs == {"device": "cuda"}
+    assert shown.run.directory.write_status.call_args.kwargs["message"] == "no"
 
 
 @pytest.mark.parametrize("quiet", [False, True])

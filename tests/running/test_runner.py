@@ -1,21 +1,28 @@
 """Running cells: what goes wrong in one leaves the others alone, and every message says what to do."""
 
 import errno
+import itertools
 import os
 import re
 import shutil
 import signal
 import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
+import tomli_w
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
+from erlbench.experiment.studies import load_studies
+from erlbench.pool.base import make_pool
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
+from erlbench.running import loop
 from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
+from erlbench.running.loop import Run
 from tests.reporting.compare import find_rows
 from tests.runs import at_result, check_same_as_whole, complete, interrupt, make_cell, meta, rows, run, status, stop
 from tests.tables import cells
@@ -29,10 +36,19 @@ list             | the environment's observation of step 1 is a list of 2 values
 
 
 @pytest.mark.parametrize(("how", "message"), cells(BROKEN))
-def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how, message):
+def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, capsys, how, message):
     bad = make_cell("cem", tmp_path, env=f"tests.environments:Broken-{how}-v0", steps=500)
     good = make_cell("cem", tmp_path, steps=200)
-    assert run(bad, good, processes=1, admission=False) == 1
+    assert run(bad, good, processes=1, admission=False, verbosity=0) == 1
+    said = capsys.readouterr().err
+    for word in (
+        "1 of 2",
+        "1 failed",
+        f"erlbench show {tmp_path}",
+        f"Results: {tmp_path}",
+        f"erlbench report {tmp_path}",
+    ):
+        assert word in said
     assert status(good)["status"] == "done"
     assert status(bad)["status"] == "failed"
     assert message in status(bad)["message"]
@@ -44,14 +60,58 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
         assert not path.exists()
 
 
-def test_a_start_records_its_command_and_the_studies(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=50)
-    complete(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True)
+def test_a_start_records_its_command_and_the_studies(tmp_path, capsys):
+    cell, path = make_cell("cem", tmp_path, steps=50), tmp_path / "study.toml"
+    study = {"title": "", "envs": ["A-v0"], "entries": [{"algo": "cem"}], "seeds": 1, "total_timesteps": 9}
+    texts = {name: tomli_w.dumps({"studies": {name: study}}) for name in ("mine", "yours")}
+    options = {"processes": 1, "studies": {"mine": "a1", "yours": "b2"}, "one_core": True}
+    complete(cell, **options, study_texts={path: {"mine": texts["mine"]}})
+    assert capsys.readouterr().err == ""
+    complete(cell, **options, study_texts={path: texts}, verbosity=0)
+    said = capsys.readouterr().err
+    assert f"Results: {cell.directory}\n" in said
+    assert "erlbench show" not in said
+    assert [*load_studies(path)] == ["mine", "yours"]
+    assert [entry.name for entry in tmp_path.iterdir() if entry.suffix != ".toml"] == ["InvertedPendulum-v5"]
     (made,) = find_rows([tmp_path], pytest.fail)
     assert (made.studies, made.command) == (("mine", "yours"), "erlbench run")
     assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
     (start,) = meta(cell)["starts"]
     assert (start["one_core"], start["pool"], start["device"]) == (True, "process", "cpu")
+    assert (start["exclusive"], start["cells_at_once"]) == (True, 1)
+
+
+def test_cells_share_a_pool_while_they_need_the_same_and_begin_with_an_empty_one(tmp_path, monkeypatch):
+    """One at a time they run in the thread of the command, and leave no thread and no open file."""
+    made, found, begin = [], [], Run._begin
+
+    def make(options):
+        made.append(options.processes)
+        return make_pool(replace(options, processes=0))
+
+    def note(training):
+        store = training.pool.store.folder
+        found.append({name for name in os.listdir(store) if name[0].isdigit()})
+        assert threading.current_thread() is threading.main_thread()
+        begin(training)
+
+    monkeypatch.setattr("erlbench.running.cell.make_pool", make)
+    monkeypatch.setattr(Run, "_begin", note)
+    left = []
+    for first in (0, 4):
+        seeds = enumerate((None, None, 2, None), first)
+        complete(*(make_cell("cem", tmp_path, steps=50, seed=seed, processes=number) for seed, number in seeds))
+        left.append(({thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))))
+    assert made == [0, 2, 0] * 2
+    assert found == [found[0]] * 8  # what the algorithm begins with
+    assert left[0] == left[1]
+
+
+def test_a_run_is_saved_from_time_to_time_and_keeps_two_checkpoints(tmp_path, monkeypatch):
+    """A second passes with each look at the clock: at the beginning, after 10 and 20 results, and at the end."""
+    monkeypatch.setattr(loop, "time", Mock(monotonic=itertools.count().__next__))
+    cell = interrupt(make_cell("cem", tmp_path), 25, checkpoint_every=10)
+    assert sorted(os.listdir(cell.directory / "checkpoint")) == ["000003", "000004"]
 
 
 def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
@@ -82,8 +142,11 @@ def test_what_another_command_has_begun_since_the_start_in_a_folder_is_refused(t
 
 
 def test_the_command_that_goes_on_does_not_start_anew(tmp_path, capsys):
-    interrupt(make_cell("cem", tmp_path), 5, force=True, command_line=("erlbench", "run", "--force", "--quiet"))
+    cell = make_cell("cem", tmp_path)
+    interrupt(cell, 5, force=True, command_line=("erlbench", "run", "--force", "--quiet"))
     assert capsys.readouterr().err.endswith("To go on:\nerlbench run --quiet\n")
+    interrupt(cell, 5, command_line=())  # of a function
+    assert capsys.readouterr().err == ""
 
 
 def test_a_signal_that_is_ignored_stays_ignored():

@@ -1,10 +1,13 @@
 """What cells can use of a machine, and that running them at once changes no result."""
 
 from ast import literal_eval
+from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from erlbench.experiment.cells import RunOptions
+from erlbench.running.cell import processes_for
 from erlbench.running.command import schedule_cells
 from tests.runs import check_same_as_whole, complete, interrupt_after, make_cell, meta, run
 from tests.tables import cells
@@ -24,11 +27,69 @@ cem    | {}                                  | 1, False, 8
 aes-rl | {"env": "HalfCheetah-v5"}           | 3, True, 2
 aes-rl | {"env": "MountainCarContinuous-v0"} | 6, True, 1
 aes-rl | {"simulated_time": True}            | 1, False, 8
+aes-rl | {"simulated_time": True, "one_core": True} | 1, False, 8
+aes-rl | {"one_core": True}                  | 6, True, 1
+cem-rl | {"one_core": True, "workers": 3}    | 3, True, 2
 cem-rl | {"one_core": True}                  | 8, True, 1
 openai-es | {"one_core": True, "workers": 4} | 8, True, 1
 cem-rl | {"processes": 16}                   | 10, True, 1
 cem-rl | {"processes": 4}                    | 4, True, 1
 """
+
+
+# Of a cell by itself, with the options of the command.
+PROCESSES = """
+cem       | {}               | 8, jobs=1                   | 8
+cem       | {}               | 8, jobs=3                   | 2
+cem       | {}               | 8, jobs=None                | 8
+cem       | {}               | 2, jobs=3                   | 1
+cem       | {}               | 0                           | 0
+cem       | {"workers": 3}   | 8                           | 3
+td3       | {"workers": 0}   | 8                           | 8
+openai-es | {"workers": 3}   | 8                           | 8
+aes-rl    | {"workers": 3}   | 8                           | 8
+cem       | {"processes": 5} | 8, jobs=2                   | 5
+cem       | {"processes": 5} | 0                           | 5
+cem       | {}               | 8, pool="ray", per_node=3   | 3
+"""
+
+
+@pytest.mark.parametrize(("algo", "changes", "options", "expected"), cells(PROCESSES))
+def test_a_cell_has_its_jobs_share_and_no_more_processes_than_it_has_work_for(
+    tmp_path, algo, changes, options, expected
+):
+    given = eval(f"RunOptions({options})", {"RunOptions": RunOptions})
+    assert processes_for(make_cell(algo, tmp_path, **literal_eval(changes)), given) == int(expected)
+
+
+@pytest.mark.parametrize(("jobs", "most", "share"), [(1, 8, 8), (2, 9, 4), (None, 8, None)])
+def test_open_files_and_shares_are_those_of_the_cells_at_once(tmp_path, monkeypatch, jobs, most, share):
+    """A finished cell is only looked at, and its checkpoints go, unless it is to begin anew."""
+    three = [
+        make_cell("cem", tmp_path, steps=50, seed=0, processes=5),
+        *(make_cell("cem", tmp_path, seed=n) for n in (1, 2)),
+    ]
+    complete(replace(three[0], processes=None))
+    (three[0].directory / "checkpoint").mkdir()
+    asked = []
+    monkeypatch.setattr("erlbench.running.command.allow_workers", asked.append)
+    options = {"processes": 8, "jobs": jobs}
+    complete(three[0], **options)
+    assert not (three[0].directory / "checkpoint").exists()
+    monkeypatch.setattr("erlbench.running.command.run_all", lambda *_: ["done"])
+    complete(*three, **options)
+    assert asked == [max(5, 8 if jobs is None else 0), most]
+    made = [schedule_cells(three, RunOptions(8, jobs=jobs, force=force)).shares for force in (False, True)]
+    assert [shares[0].done for shares in made] == [True, False]
+    assert jobs is None or [shares[1].processes for shares in made] == [share, share]
+
+
+def test_memory_is_shared_but_for_a_tenth(tmp_path, monkeypatch):
+    many = [make_cell("cem", tmp_path, seed=seed, steps=10**6) for seed in range(9)]
+    options = RunOptions(8, jobs=None, device="cpu")
+    each = schedule_cells(many, options).shares[0].memory
+    monkeypatch.setattr("erlbench.running.command.available_memory", lambda: 2.5 * each)
+    assert schedule_cells(many, options).forecast().at_once == 2
 
 
 @pytest.mark.parametrize(("algo", "changed", "expected"), cells(CORES))
@@ -46,6 +107,7 @@ def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
     monkeypatch.setattr("erlbench.running.command.gpus", lambda: ["a GPU"])
     three = [make_cell("td3", tmp_path, seed=seed) for seed in range(3)]
     options = RunOptions(8, jobs=None), RunOptions(8, jobs=None, device="cpu")
+    assert {(share.cores, share.exclusive) for share in schedule_cells(three, options[0]).shares} == {(8, True)}
     assert [schedule_cells(three, each).forecast().at_once for each in options] == [1, 3]
 
 
@@ -76,3 +138,9 @@ def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch)
     complete(*three, processes=2, jobs=None)
     for cell in three:
         check_same_as_whole(cell)
+
+
+def test_what_ends_a_thread_of_a_cell_ends_the_command(tmp_path, monkeypatch):
+    monkeypatch.setattr("erlbench.running.cell.open_run", Mock(side_effect=GeneratorExit))
+    with pytest.raises(GeneratorExit):
+        run(*(make_cell("cem", tmp_path, steps=50, seed=seed) for seed in range(2)), processes=2, jobs=None)

@@ -1,9 +1,14 @@
 """Reported times against what a sleeping environment takes at least, and start-up."""
 
+import time
+from ast import literal_eval
+
 import pytest
 
-from erlbench.pool.processes import ProcessPool
+from erlbench.pool.serial import SerialPool
+from erlbench.running.loop import gradient_workers
 from tests.runs import complete, csv_rows, make_cell, status
+from tests.tables import cells
 
 SECONDS = 0.016  # a step
 STEPS = 50  # an episode
@@ -34,18 +39,33 @@ def test_the_training_time_is_the_physical_one(processes, tmp_path):
     pytest.fail(f"{seconds:.3f} s are reported for {physical:.3f} s")
 
 
-def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_starts(tmp_path, monkeypatch):
-    """CEM-RL trains several actors at once, each in a worker that imports PyTorch; TD3's tasks are a chain."""
-    prepared, prepare = {}, ProcessPool.prepare
+# Gradient workers of a cell with as many processes: CEM-RL trains several actors at once, TD3's tasks are a chain.
+WORKERS = """
+cem-rl | {}                                                              | 4 | 3
+cem-rl | {}                                                              | 2 | 2
+cem-rl | {}                                                              | 0 | 1
+cem-rl | {"steps": 0, "total_minutes": 1.0, "simulated_time": True}      | 4 | 3
+td3    | {"steps": 301}                                                  | 4 | 1
+td3    | {"steps": 300}                                                  | 4 | 0
+cem    | {}                                                              | 4 | 0
+"""
 
-    def noting(pool, task, workers, stop=None):
-        if task.gradient:
-            prepared[cell.algo] = workers
-        prepare(pool, task, workers, stop)
 
-    monkeypatch.setattr(ProcessPool, "prepare", noting)
-    settings = {"start_timesteps": 60, "hidden": (8,), "batch_size": 8}
-    for algo, more in (("cem-rl", {"population": 4, "elites": 2, "n_grad": 2}), ("td3", {})):
-        cell = make_cell(algo, tmp_path, steps=200, settings=settings | more, workers=0)
-        complete(cell, processes=4)
-    assert prepared == {"cem-rl": 3, "td3": 1}
+@pytest.mark.parametrize(("algo", "changes", "processes", "expected"), cells(WORKERS))
+def test_there_are_as_many_gradient_workers_as_train_at_the_same_time(tmp_path, algo, changes, processes, expected):
+    settings = {"population": 4, "elites": 2, "n_grad": 2} if algo == "cem-rl" else {}
+    cell = make_cell(algo, tmp_path, workers=0, settings=settings, **literal_eval(changes))
+    assert gradient_workers(cell, int(processes)) == int(expected)
+
+
+def test_all_workers_are_there_before_the_clock_starts(tmp_path, monkeypatch):
+    prepared = []
+
+    def prepare(pool, task, workers, stop=None):
+        prepared.append((task.gradient, workers))
+        time.sleep(0.4)
+
+    monkeypatch.setattr(SerialPool, "prepare", prepare)
+    cell = complete(make_cell("cem-rl", tmp_path, steps=301, settings={"population": 4, "elites": 2, "n_grad": 2}))
+    assert prepared == [(True, 1), (False, 4)]
+    assert float(csv_rows(cell.directory / "tasks.csv")[0]["start_s"]) < 0.4
