@@ -174,7 +174,7 @@ class Run:
         """Tell the algorithm one result, and write its rows; at the end of a generation look at the policy."""
         task, request, held_back = self.graph.pop(result)
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
-        row = task_row(task, result, self.clock, request, counters)
+        row = task_row(task, result, self.clock, (request, counters))
         self.asynchrony.add(row, result, request.ready)
         self.algorithm.tell(task, result)
         self.graph.request_again(held_back, counters)

@@ -74,13 +74,12 @@ class Asynchrony:
         }
 
 
-def task_row(
-    task: Task, result: Result, clock: Clock, request: Request | None = None, counters: Counters | None = None
-) -> TaskRow:
-    """A finished task; of training also its `request`, and the `counters` before its result is used."""
+def task_row(task: Task, result: Result, clock: Clock, of_training: tuple[Request, Counters] | None = None) -> TaskRow:
+    """A finished task; of training also its request, and the counters before its result is used."""
     values = result.values
     ready = staleness = critic_lag = None
-    if request and counters:
+    if of_training:
+        request, counters = of_training
         ready = clock.since_start(request.ready)
         staleness = counters.generation - request.generation
         critic_lag = counters.critic_updates - request.critic_updates

@@ -1,15 +1,15 @@
 """Checkpoints: a round trip of everything that a state may hold, damage that is noticed, and what none may hold."""
 
+import os
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from erlbench.running.checkpoint import SWEEP_FROM, DamagedCheckpoint, free_arrays, load_checkpoint, save_checkpoint
-from erlbench.running.evaluation import EvaluationState
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Output, Task
 from erlbench.work.values import decode
@@ -128,14 +128,11 @@ def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit
 @pytest.mark.parametrize(("count", "live", "left"), [(63, 10, 63), (64, 10, 11), (400, 200, 201)])
 def test_arrays_that_nothing_names_are_freed_where_there_are_many(tmp_path, count, live, left):
     """Those that a task which is out may be writing stay; the next search comes when as many more may be found."""
-    store, task = Store(tmp_path), Task(count, "es", "a:b", ())
+    store, run = Store(tmp_path), Mock(sweep_at=SWEEP_FROM)
     refs = [store.put(f"{number}.x", np.ones(1)) for number in range(1, count + 1)]
-    evaluations, order = SimpleNamespace(state=EvaluationState()), SimpleNamespace(undelivered={})
-    run = SimpleNamespace(
-        pool=SimpleNamespace(store=store), algorithm=SimpleNamespace(snapshot=lambda: {"state": refs[:live]}),
-        graph=SimpleNamespace(tasks={task.id: task}), evaluations=evaluations, order=order, sweep_at=SWEEP_FROM,
-    )  # fmt: skip
+    run.pool.store, run.graph.tasks = store, {count: Task(count, "es", "a:b", ())}
+    run.algorithm.snapshot.return_value, run.evaluations.state, run.order.undelivered = refs[:live], None, {}
     free_arrays(run)
-    assert len(list(tmp_path.iterdir())) == left
-    assert (tmp_path / f"{count}.x").exists()
+    assert len(os.listdir(tmp_path)) == left
+    assert f"{count}.x" in os.listdir(tmp_path)
     assert run.sweep_at == (64 if left == count else left + max(64, live // 2))

@@ -1,23 +1,22 @@
 """The two clocks, pauses (the whole run stood still; work, sleep and a held lock are none), and train.csv by hand."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from ast import literal_eval
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import TaskRow, row_of
 from erlbench.running import rows
-from erlbench.running.rows import Asynchrony, Clock, Pauses
-from erlbench.work.tasks import Result
+from erlbench.running.orders import Request
+from erlbench.running.rows import Asynchrony, Clock, Pauses, task_row
+from erlbench.work.tasks import Result, Task
 from tests.calls import python
 from tests.files import read_json
 from tests.processes import lines, wait_for
@@ -85,34 +84,29 @@ def test_pauses_are_written_once_each_and_simulated_time_does_not_pass_in_them(t
     assert all(0 <= float(row["time_s"]) <= float(last["train_time_s"]) for row in events)
 
 
-# Seconds of the clock from one look to the next, of the processor, without a core, and wakes; whether it is a pause.
+# Seconds of the clock from one look to the next, of the processor, without a core, and wakes; the pauses.
 LOOKS = """
-1.5  | 0.0  | 0.0 | 0  | True
-1.0  | 0.0  | 0.0 | 0  | False
-90.0 | 0.0  | 0.0 | 0  | True
-1.5  | 0.04 | 0.0 | 0  | True
-1.5  | 0.08 | 0.0 | 0  | False
-1.5  | 0.0  | 0.7 | 0  | True
-1.5  | 0.0  | 0.8 | 0  | False
-1.5  | 0.0  | 0.0 | 20 | True
-1.5  | 0.0  | 0.0 | 21 | False
+1.5  | 0.0  | 0.0 | 0  | 1
+1.0  | 0.0  | 0.0 | 0  | 0
+90.0 | 0.0  | 0.0 | 0  | 1
+1.5  | 0.04 | 0.0 | 0  | 1
+1.5  | 0.08 | 0.0 | 0  | 0
+1.5  | 0.0  | 0.7 | 0  | 1
+1.5  | 0.0  | 0.8 | 0  | 0
+1.5  | 0.0  | 0.0 | 20 | 1
+1.5  | 0.0  | 0.0 | 21 | 0
 """
 
 
-def test_a_late_look_is_a_pause_unless_something_worked_or_waited(monkeypatch):
+@pytest.mark.parametrize(("look", "count"), [(row[:4], int(row[4])) for row in cells(LOOKS)])
+def test_a_late_look_is_a_pause_unless_something_worked_or_waited(monkeypatch, look, count):
     """A look comes from `BEAT` on, so the pause began in its middle."""
-    differences = [[*map(float, row[:4])] for row in cells(LOOKS)]
-    looks = [(10.0, 5.0, 1.0, 100.0)]
-    for difference in differences:
-        looks.append(tuple(map(sum, zip(looks[-1], difference, strict=True))))
-    is_pause = [literal_eval(row[4]) for row in cells(LOOKS)]
-    expected = [(a[0] + 0.005, b[0]) for (a, b), pause in zip(pairwise(looks), is_pause, strict=True) if pause]
+    looks = [(0.0,) * 4, *[[*map(float, look)]] * 2]
     monkeypatch.setattr(rows, "BEAT", 0.01)
-    left = looks[:]
-    monkeypatch.setattr(rows, "_look", lambda: left.pop(0) if left else looks[-1])
+    monkeypatch.setattr(rows, "_look", lambda: looks.pop(0) if looks[1:] else looks[0])
     with closing(Pauses()) as pauses:
-        wait_for(lambda: not left)
-    assert np.array(pauses.spans) == pytest.approx(np.array(expected))
+        wait_for(lambda: not looks[1:])
+    assert pauses.spans == [(0.005, float(look[0]))] * count
 
 
 def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():
@@ -144,11 +138,12 @@ def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():
 
 
 def test_asynchrony_by_hand_of_five_tasks():
-    seen = Asynchrony()
+    seen, task, now = Asynchrony(), Task(1, "es", "a:b", ()), Counters(generation=7, critic_updates=70)
     for number in range(5):
-        result = Result(number, {}, {}, start=0.1 * number, end=0.1 * number + 2.0, process=0)
-        row = row_of(TaskRow, {"timesteps": 10, "staleness": number, "critic_lag": 10 * number})
+        result = Result(number, {"lengths": [10]}, {}, start=0.1 * number, end=0.1 * number + 2.0, process=0)
+        row = task_row(task, result, Clock(lambda: 0.0), (Request(0.0, 7 - number, 70 - 10 * number), now))
         seen.add(row, result, ready=0.0)
+    assert (row.timesteps, row.critic_updates, row.actor_updates) == (10, 0, 0)
     row = seen.row(Counters(timesteps=100, critic_updates=50, actor_updates=25), 4.0)
     assert row == pytest.approx({
         "staleness_median": 2, "staleness_90": 3.6, "critic_lag_median": 20, "critic_lag_90": 36,
@@ -163,6 +158,8 @@ def test_the_means_own_episodes_have_no_staleness_and_queue_all_the_same():
     seen = Asynchrony()
     for number, kind in enumerate(("es", "mean", "random", "rl", "validation", "unperturbed")):
         row = row_of(TaskRow, {"timesteps": 10, "kind": kind, "staleness": number, "critic_lag": 10 * number})
-        seen.add(row, Result(number, {}, {}, start=1.0, end=2.0, process=0), ready=0.0)
+        seen.add(row, Result(number, {"returns": (1.0, math.nan)}, {}, start=1.0, end=2.0, process=0), ready=0.0)
+    assert seen.nan_returns == 2
     row = seen.row(Counters(timesteps=60), 12.0)
     assert (row["staleness_median"], row["critic_lag_median"], row["queueing_median_s"]) == (1.5, 15.0, 1.0)
+    assert seen.nan_returns == 0

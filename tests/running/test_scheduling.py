@@ -2,7 +2,6 @@
 
 from ast import literal_eval
 from dataclasses import replace
-from unittest.mock import Mock
 
 import pytest
 
@@ -65,23 +64,20 @@ def test_a_cell_has_its_jobs_share_and_no_more_processes_than_it_has_work_for(
 @pytest.mark.parametrize(("jobs", "most", "share"), [(1, 8, 8), (2, 9, 4), (None, 8, None)])
 def test_open_files_and_shares_are_those_of_the_cells_at_once(tmp_path, monkeypatch, jobs, most, share):
     """A finished cell is only looked at, and its checkpoints go, unless it is to begin anew."""
-    three = [
-        make_cell("cem", tmp_path, steps=50, seed=0, processes=5),
-        *(make_cell("cem", tmp_path, seed=n) for n in (1, 2)),
-    ]
-    complete(replace(three[0], processes=None))
-    (three[0].directory / "checkpoint").mkdir()
-    asked = []
+    done, *others = (make_cell("cem", tmp_path, steps=50, seed=seed) for seed in range(3))
+    checkpoints, asked = complete(done).directory / "checkpoint", []
+    checkpoints.mkdir()
     monkeypatch.setattr("erlbench.running.command.allow_workers", asked.append)
-    options = {"processes": 8, "jobs": jobs}
-    complete(three[0], **options)
-    assert not (three[0].directory / "checkpoint").exists()
+    three = replace(done, processes=5), *others
+    complete(three[0], processes=8, jobs=jobs)
+    assert not checkpoints.exists()
+    shares = schedule_cells(three, RunOptions(8, jobs=jobs)).shares
+    assert shares[0].done
+    assert share in (None, shares[1].processes)
+    assert not schedule_cells(three, RunOptions(8, jobs=jobs, force=True)).shares[0].done
     monkeypatch.setattr("erlbench.running.command.run_all", lambda *_: ["done"])
-    complete(*three, **options)
-    assert asked == [max(5, 8 if jobs is None else 0), most]
-    made = [schedule_cells(three, RunOptions(8, jobs=jobs, force=force)).shares for force in (False, True)]
-    assert [shares[0].done for shares in made] == [True, False]
-    assert jobs is None or [shares[1].processes for shares in made] == [share, share]
+    complete(*three, processes=8, jobs=jobs)
+    assert asked == [5 if jobs else 8, most]
 
 
 def test_memory_is_shared_but_for_a_tenth(tmp_path, monkeypatch):
@@ -138,9 +134,3 @@ def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch)
     complete(*three, processes=2, jobs=None)
     for cell in three:
         check_same_as_whole(cell)
-
-
-def test_what_ends_a_thread_of_a_cell_ends_the_command(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.running.cell.open_run", Mock(side_effect=GeneratorExit))
-    with pytest.raises(GeneratorExit):
-        run(*(make_cell("cem", tmp_path, steps=50, seed=seed) for seed in range(2)), processes=2, jobs=None)
