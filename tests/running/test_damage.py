@@ -111,6 +111,9 @@ CASES = [  # of a finished or an interrupted run: files, their content or what i
     ("learning", "checkpoint/*/state.json", cut, "cannot be used"),
     ("learning", "episodes.csv", cut, "episodes.csv was"),
     *(("learning", name, fifo, name) for name in ("eval.csv", "config.toml", "replay/rows.i32")),
+    ("learning", "config.toml", lambda path: path.write_text(f"{path.read_text()}#"), "edited"),
+    ("learning", "meta.json", b"[", "cannot be read"),
+    ("learning", "meta.json", None, ""),
     ("learning", "status.json", fifo, ""),  # the checkpoint says where to go on
     *(("learning", name, end, "discarded") for name in (REPLAY[0], ARRAYS)),  # and the one before it
     ("learning", ARRAYS, fifo, "discarded"),

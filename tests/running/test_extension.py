@@ -9,6 +9,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import TRAINING_END
 from erlbench.running.loop import Run
+from erlbench.running.refusals import useless_replays
 from erlbench.verification import DIFFERS
 from tests.files import flip
 from tests.runs import (
@@ -55,8 +56,10 @@ p-cem-rl  | {"parallel_critic": True}                                           
 def test_settings_decide(algo, changed, reason, tmp_path):
     settings = literal_eval(changed)
     complete(make_cell(algo, tmp_path, settings=settings, steps=50))
+    longer = make_cell(algo, tmp_path, settings=settings)
     with pytest.raises(UsageError, match=reason):
-        run(make_cell(algo, tmp_path, settings=settings))
+        run(longer)
+    assert [*useless_replays([longer])] == ([] if algo == "openai-es" else [algo])  # it has none
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,9 @@ def test_another_version_is_named_and_what_was_not_recorded_refuses_nothing(tmp_
     if is_recorded:
         line = refused(cell, "--anyway")
         assert f"package forgotten 2 -> not loaded; package numpy 1.0 -> {version('numpy')}" in line
+        edit_json(cell.directory / "meta.json", arithmetic="other")
+        refused(cell, r"other arithmetic \(other\)")
+        complete(cell, anyway=True)
     else:
         assert ["identity" in start for start in meta(complete(cell))["starts"]] == [False, True]
 

@@ -1,6 +1,7 @@
 """Who is told each row when it is written: listeners, which may raise, and TensorBoard."""
 
 import itertools
+import time
 from dataclasses import replace
 
 import pytest
@@ -68,6 +69,9 @@ def test_the_curves_are_those_of_the_files(tmp_path, monkeypatch):
         rows = read_rows(cell.directory, row)
         points = read.Scalars(tag)
         assert [point.step for point in points] == rows["timesteps"].tolist()
+        moments = [point.wall_time for point in points]
+        assert moments == sorted(moments)
+        assert moments[-1] < time.time()
         assert [point.value for point in points] == pytest.approx(rows[column].tolist(), rel=1e-6)
     steps = [event.step for event in read.Scalars("rollout/ep_rew_mean")]
     assert steps == sorted(set(steps))  # what is played again after an interruption hides what was before
