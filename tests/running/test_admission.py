@@ -44,7 +44,7 @@ def test_a_module_that_ends_or_holds_its_process_is_named(write_module, code):
     assert ("SystemExit" if "Exit" in code else "import") in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["Global", "Whole"])
+@pytest.mark.parametrize("name", ["Global", "Whole", "Noisy"])
 def test_a_refusal_writes_nothing(tmp_path, name):
     with pytest.raises(UsageError, match=name) as refusal:
         erlbench.run("cem", ["Pendulum-v1", f"tests.faults:{name}-v0"], total_timesteps=100, out=str(tmp_path / "r"))

@@ -118,6 +118,6 @@ def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path, cap
     (damaged,) = short.directory.rglob(name)
     flip(damaged)
     before = {name: (short.directory / name).read_bytes() for name in ("config.toml", "status.json", "eval.csv")}
-    assert run(longer) == 1
-    assert name == "arrays.safetensors" or f"damaged: {name}" in capsys.readouterr().err
+    assert run(longer, verbosity=0) == 1
+    assert ("goes on from 3" if name.startswith("arrays") else f"damaged: {name}") in capsys.readouterr().err
     assert {name: (short.directory / name).read_bytes() for name in before} == before

@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
@@ -84,29 +85,31 @@ def test_pauses_are_written_once_each_and_simulated_time_does_not_pass_in_them(t
     assert all(0 <= float(row["time_s"]) <= float(last["train_time_s"]) for row in events)
 
 
-# Seconds of the clock from one look to the next, of the processor, without a core, and wakes; the pauses.
+# Seconds of the clock from one look to the next, of the processor, without a core, and wakes.
 LOOKS = """
-1.5  | 0.0  | 0.0 | 0  | 1
-1.0  | 0.0  | 0.0 | 0  | 0
-90.0 | 0.0  | 0.0 | 0  | 1
-1.5  | 0.04 | 0.0 | 0  | 1
-1.5  | 0.08 | 0.0 | 0  | 0
-1.5  | 0.0  | 0.7 | 0  | 1
-1.5  | 0.0  | 0.8 | 0  | 0
-1.5  | 0.0  | 0.0 | 20 | 1
-1.5  | 0.0  | 0.0 | 21 | 0
+0.0  | 0.0  | 0.0 | 0  | begin
+1.3  | 0.0  | 0.0 | 0  | pause
+1.15 | 0.0  | 0.0 | 0  | late
+90.0 | 0.0  | 0.0 | 0  | pause
+2.0  | 0.24 | 0.0 | 0  | pause
+2.0  | 0.26 | 0.0 | 0  | work
+2.0  | 0.0  | 0.9 | 0  | pause
+2.0  | 0.0  | 1.1 | 0  | wait
+2.0  | 0.0  | 0.0 | 20 | pause
+2.0  | 0.0  | 0.0 | 21 | wake
 """
 
 
-@pytest.mark.parametrize(("look", "count"), [(row[:4], int(row[4])) for row in cells(LOOKS)])
-def test_a_late_look_is_a_pause_unless_something_worked_or_waited(monkeypatch, look, count):
-    """A look comes from `BEAT` on, so the pause began in its middle."""
-    looks = [(0.0,) * 4, *[[*map(float, look)]] * 2]
-    monkeypatch.setattr(rows, "BEAT", 0.01)
-    monkeypatch.setattr(rows, "_look", lambda: looks.pop(0) if looks[1:] else looks[0])
+def test_a_late_look_is_a_pause_unless_something_worked_or_waited(monkeypatch):
+    """A look comes every 0.2 s, so the pause began in the middle of them."""
+    words = cells(LOOKS)
+    looks = [*np.cumsum([[*map(float, row[:4])] for row in words], axis=0)]
+    ends = [number for number, row in enumerate(words) if row[4] == "pause"]
+    expected, left = [(looks[end - 1][0] + 0.1, looks[end][0]) for end in ends], looks[:]
+    monkeypatch.setattr(rows, "_look", lambda: left.pop(0) if left else looks[-1])
     with closing(Pauses()) as pauses:
-        wait_for(lambda: not looks[1:])
-    assert pauses.spans == [(0.005, float(look[0]))] * count
+        wait_for(lambda: not left)
+    assert np.array(pauses.spans) == pytest.approx(np.array(expected))
 
 
 def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():
@@ -156,8 +159,11 @@ def test_asynchrony_by_hand_of_five_tasks():
 
 def test_the_means_own_episodes_have_no_staleness_and_queue_all_the_same():
     seen = Asynchrony()
-    for number, kind in enumerate(("es", "mean", "random", "rl", "validation", "unperturbed")):
-        row = row_of(TaskRow, {"timesteps": 10, "kind": kind, "staleness": number, "critic_lag": 10 * number})
+    for number, kind in enumerate(("es", "mean", "random", "rl", "validation", "unperturbed", "critic")):
+        row = row_of(
+            TaskRow,
+            {"timesteps": 10 * (kind != "critic"), "kind": kind, "staleness": number, "critic_lag": 10 * number},
+        )
         seen.add(row, Result(number, {"returns": (1.0, math.nan)}, {}, start=1.0, end=2.0, process=0), ready=0.0)
     assert seen.nan_returns == 2
     row = seen.row(Counters(timesteps=60), 12.0)
