@@ -68,11 +68,8 @@ def test_a_start_records_its_command_and_the_studies(tmp_path, capsys):
     complete(cell, **options, study_texts={path: {"mine": texts["mine"]}})
     assert capsys.readouterr().err == ""
     complete(cell, **options, study_texts={path: texts}, verbosity=0)
-    said = capsys.readouterr().err
-    assert f"Results: {cell.directory}\n" in said
-    assert "erlbench show" not in said
+    assert f"Results: {cell.directory}\n" in capsys.readouterr().err
     assert [*load_studies(path)] == ["mine", "yours"]
-    assert [entry.name for entry in tmp_path.iterdir() if entry.suffix != ".toml"] == ["InvertedPendulum-v5"]
     (made,) = find_rows([tmp_path], pytest.fail)
     assert (made.studies, made.command) == (("mine", "yours"), "erlbench run")
     assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
