@@ -36,6 +36,7 @@ def state():
 
 
 def test_a_state_comes_back_exactly(tmp_path, state):
+    (tmp_path / "part-000001" / "of a start that was killed").mkdir(parents=True)
     path = save_checkpoint(tmp_path, {"state": state, "flag": True}, {"3.critic": np.ones(2, np.float32)})
     payload, arrays = load_checkpoint(path, PACKAGES)
     back = payload["state"]

@@ -4,9 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from erlbench.running import admission, folder
 from tests.runs import complete, make_cell, meta, status
 
-PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "results.md").read_text()
 
 
 def section(heading):
@@ -30,3 +32,9 @@ def test_the_files_of_a_run_and_their_keys_are_those_of_the_page(tmp_path):
     assert set(meta(cell)) <= set(re.findall("`([^`]+)`", section("meta.json")))
     explained = {name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")}
     assert {path.name for path in cell.directory.iterdir()} <= explained
+
+
+def test_limits_are_those_of_the_pages():
+    cluster = f"every {folder.HEARTBEAT:g} seconds", f"after {folder.PATIENCE:g} seconds"
+    for page, *words in (("cluster", *cluster), ("environments", f"more than {admission.LIMIT:g} seconds")):
+        assert all(each in (DOCS / f"{page}.md").read_text() for each in words)

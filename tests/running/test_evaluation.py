@@ -53,6 +53,7 @@ def test_the_final_evaluation_is_played_in_parts_of_ten_and_goes_on_in_its_middl
         if isinstance(record, TaskRow) and training.evaluations.state.final:
             played.append(record.task)
             if len(played) == 2:
+                assert training.evaluations.progress() == (1, 2)
                 stop(training)
 
     with monkeypatch.context() as patch:
@@ -92,6 +93,8 @@ def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate)
 
 def test_evaluating_afterwards_gives_the_same_rows_also_after_an_interruption(tmp_path, monkeypatch):
     during, after = (make_cell("cem", tmp_path / evaluate, evaluate=evaluate) for evaluate in ("during", "after"))
+    assert run(during, until=1) == 130
+    assert [row["evaluation"] for row in rows(during.directory, "eval.csv")] == ["0", "1"]
     play = Run.play_evaluations
 
     def stop_first(training):

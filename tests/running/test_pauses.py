@@ -1,10 +1,6 @@
 """The two clocks, pauses (the whole run stood still; work, sleep and a held lock are none), and train.csv by hand."""
 
 import math
-import os
-import signal
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -19,19 +15,19 @@ from erlbench.running.orders import Request
 from erlbench.running.rows import Asynchrony, Clock, Pauses, task_row
 from erlbench.work.tasks import Result, Task
 from tests.calls import python
-from tests.files import read_json
-from tests.processes import lines, wait_for
+from tests.processes import wait_for
 from tests.runs import at_result, complete, csv_rows, make_cell
 from tests.tables import cells
 
 ROOT = Path(__file__).parents[2]
-TASKS = (
-    "end = time.monotonic() + 5\nwhile time.monotonic() < end: pass",
-    "time.sleep(5)",
-    "ctypes.PyDLL(None).usleep(5_000_000)",  # with Python's lock
+TASKS = (  # and the seconds of pauses in them
+    ("end = time.monotonic() + 5\nwhile time.monotonic() < end: pass", 0),
+    ("time.sleep(5)", 0),
+    ("ctypes.PyDLL(None).usleep(5_000_000)", 0),  # with Python's lock
+    ("os.system('(sleep 5; kill -CONT $PPID) &')\nos.kill(os.getpid(), signal.SIGSTOP)", 5),
 )
 PROGRAM = """
-import ctypes, sys, time
+import ctypes, os, signal, time
 from erlbench.running.rows import Pauses
 pauses = Pauses()
 time.sleep(1.2)
@@ -43,29 +39,9 @@ pauses.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS)
-def test_a_long_task_is_no_pause(task):
-    assert float(python("-c", PROGRAM.format(task=task), cwd=ROOT).stdout) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [0, 2])
-def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
-    """The pause stays in the training time; eval.csv, status.json and events.csv have it."""
-    words = "-m erlbench run --algo cem --env tests.environments:Sleeping-v0 --total-timesteps 1600 --eval-freq 400"
-    words += f" --eval-episodes 1 --processes {processes} -q --out"
-    process = subprocess.Popen([sys.executable, *words.split(), tmp_path], cwd=ROOT, start_new_session=True)
-    folder = tmp_path / "tests.environments_Sleeping-v0" / "cem" / "seed-000"
-    wait_for(lambda: lines(folder / "episodes.csv") > 4)
-    os.killpg(process.pid, signal.SIGSTOP)
-    time.sleep(5)
-    os.killpg(process.pid, signal.SIGCONT)
-    assert process.wait(60) == 0
-    last = csv_rows(folder / "eval.csv")[-1]
-    assert float(last["paused_s"]) == pytest.approx(5, abs=1)
-    assert float(last["train_time_s"]) > 5 + 1600 * 0.005 / max(1, processes) - 1
-    assert read_json(folder / "status.json")["paused_s"] == float(last["paused_s"])
-    assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
+@pytest.mark.parametrize(("task", "seconds"), TASKS)
+def test_a_long_task_is_no_pause_and_a_stop_is_one(task, seconds):
+    assert float(python("-c", PROGRAM.format(task=task), cwd=ROOT).stdout) == pytest.approx(seconds, abs=1)
 
 
 @pytest.mark.parametrize("simulated", [False, True])
