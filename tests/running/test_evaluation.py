@@ -80,6 +80,8 @@ def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate)
     final = len(rows) - 1
     assert rows[-1]["total_time_s"] == rows[-1]["train_time_s"]  # that of the training's end
     assert final > 8
+    starts = [float(row["start_s"]) for row in csv_rows(cell.directory / "tasks.csv") if int(row["task"]) >= 10**12]
+    assert (min(starts) < float(rows[-1]["train_time_s"])) == (evaluate == "during")
     kept = sorted((cell.directory / "policies").glob("*.safetensors"))
     assert [int(path.stem) for path in kept] == [*range(final - 4, final)]  # five; the final one has a file of its own
 

@@ -51,13 +51,14 @@ def test_pauses_are_written_once_each_and_simulated_time_does_not_pass_in_them(t
     def pause(run):
         now = time.monotonic()
         run.pauses.extend([(now, now + 3.0), (now, now + 4.0)])
+        run.pool._note("lost", "a worker")
 
     at_result(monkeypatch, 3, pause)
     complete(cell)
     last = csv_rows(cell.directory / "eval.csv")[-1]
     assert float(last["paused_s"]) == pytest.approx(0 if simulated else 7)
     events = csv_rows(cell.directory / "events.csv")
-    assert [row["event"] for row in events] == ["paused"] * 2
+    assert [row["event"] for row in events] == ["lost", "paused", "paused"]
     assert all(0 <= float(row["time_s"]) <= float(last["train_time_s"]) for row in events)
 
 

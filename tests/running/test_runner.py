@@ -42,6 +42,7 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, caps
     assert run(bad, good, processes=1, admission=False, verbosity=0) == 1
     said = capsys.readouterr().err
     for word in (
+        f"{good.label}: done",
         "1 of 2",
         "1 failed",
         f"erlbench show {tmp_path}",
