@@ -34,6 +34,7 @@ def test_an_environment_that_ends_or_holds_its_process_fails_alone(tmp_path, cap
         assert place.removesuffix("tructor") in message
         assert message in printed
         assert "\n" not in message
+    assert admit("tests.faults:Crashes-step-v0", {}, Rules(anyway=True)).problem.env.id
 
 
 @pytest.mark.parametrize("code", ["import os; os._exit(3)", "import time; time.sleep(1000)", "raise SystemExit(0)"])

@@ -8,6 +8,7 @@ from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
 from erlbench.verification import AGREES, DIFFERS
 from tests.runs import (
+    check_counts,
     check_same_as_whole,
     complete,
     csv_rows,
@@ -26,7 +27,7 @@ from tests.runs import (
 def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
     """Byte-identical policies have equal final scores, and equal ones at equal steps on the way."""
     cells = [make_cell("cem", tmp_path / str(frequency), eval_freq=frequency) for frequency in (1000, 250)]
-    complete(*cells)
+    check_counts(complete(*cells))
     rare, often = (rows(cell.directory, "eval.csv") for cell in cells)
     on_the_way = [{row["timesteps"]: returns(row) for row in evaluations[:-1]} for evaluations in (rare, often)]
     assert on_the_way[0].items() < on_the_way[1].items()

@@ -80,8 +80,8 @@ def test_a_start_records_its_command_and_the_studies(tmp_path, capsys):
 
 
 def test_cells_share_a_pool_while_they_need_the_same_and_begin_with_an_empty_one(tmp_path, monkeypatch):
-    """One at a time they run in the thread of the command, and leave no thread and no open file."""
-    made, found, left, begin = [], [], [], Run._begin
+    """One at a time they run in the thread of the command, and leave no thread, no open file and no store."""
+    made, found, left, stores, begin = [], [], [], set(), Run._begin
 
     def make(options):
         made.append(options.processes)
@@ -89,6 +89,8 @@ def test_cells_share_a_pool_while_they_need_the_same_and_begin_with_an_empty_one
 
     def note(training):
         assert threading.current_thread() is threading.main_thread()
+        assert [thread for thread in threading.enumerate() if not thread.daemon] == [threading.main_thread()]
+        stores.add(training.pool.store.folder)
         found.append(len(os.listdir(training.pool.store.folder)))
         begin(training)
 
@@ -101,6 +103,7 @@ def test_cells_share_a_pool_while_they_need_the_same_and_begin_with_an_empty_one
     assert made == [0, 2, 0] * 2
     assert found == found[:1] * 8
     assert left[0] == left[1]
+    assert not any(map(os.path.exists, stores))
 
 
 def test_a_run_is_saved_from_time_to_time_and_keeps_two_checkpoints(tmp_path, monkeypatch):
@@ -158,8 +161,9 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 def test_a_run_can_end_after_so_many_generations(tmp_path):
     cell = complete(make_cell("cem", tmp_path, steps=100_000, total_generations=3))
-    generations = [int(row["generation"]) for row in rows(cell.directory, "train.csv")]
-    assert generations == [1, 2, 3]
+    generations = rows(cell.directory, "train.csv")
+    assert [int(row["generation"]) for row in generations] == [1, 2, 3]
+    assert "nan_fitness" not in generations[0]
     assert int(rows(cell.directory, "eval.csv")[-1]["generation"]) == 3
     assert cell.config()["run"]["total_generations"] == 3
 
