@@ -32,7 +32,9 @@ def test_one_holder_at_a_time(tmp_path):
     assert lease_holder(tmp_path) == f"process {os.getpid()} on {lease.platform.node()}"
     with pytest.raises(UsageError, match=re.escape(lease_holder(tmp_path))):
         Lease(tmp_path)
+    owner = json.loads((tmp_path / "lease-000001").read_text())
     first.release()
+    write(tmp_path, 1, {**owner, "pid": os.getppid()})  # which began at another time
     assert lease_holder(tmp_path) == ""
     second = Lease(tmp_path)
     assert os.listdir(tmp_path) == ["lease-000002"]

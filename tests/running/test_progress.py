@@ -99,13 +99,13 @@ def test_the_bar_of_a_cell_that_has_ended_goes_alone_and_pictures_are_some_time_
 
 @pytest.fixture
 def shown(tmp_path, moment):
-    """What is shown of a run of a minute, 300 steps and two generations."""
+    """What is shown of a run of 100 minutes, 300 steps and two generations."""
     moment[0] = 100.0
     run = Mock(cell=make_cell("cem", tmp_path), sums={})
     run.algorithm.configure_mock(counters=Counters(timesteps=300, generation=2), measured=dict, critic_updates=1)
     run.algorithm.gradient_workers = lambda settings, workers: workers
     run.evaluations.progress.return_value, run.evaluations.state.last_return = (2, 5), -7.26
-    run.clock.configure_mock(ended=False, train=60.0)
+    run.clock.configure_mock(ended=False, train=6000.0)
     run.pool.configure_mock(processes=0, running=dict, device="cpu")
     run.directory.configure_mock(path=tmp_path, **{"sums.return_value": {}})
     return ShownRun(run, Mock())
@@ -114,9 +114,9 @@ def shown(tmp_path, moment):
 BUDGETS = """
 1000 | {}                                           | 300, 1000  | 300/1,000 steps  score -7.3  busy 0/1
 200  | {}                                           | 200, 200   | 300/200 steps  score
-0    | {"total_minutes": 1.25}                      | 0.8, 1     | 300 steps, 1.0/1.25 modelled minutes
-1000 | {"total_minutes": 2}                         | 300, 1000  | 300/1,000 steps, 1.0/2 modelled minutes
-1000 | {"total_minutes": 10}                        | 100, 1000  | 300/1,000 steps, 1.0/10
+0    | {"total_minutes": 125}                       | 0.8, 1     | 300 steps, 100.0/125 modelled minutes
+1000 | {"total_minutes": 200}                       | 300, 1000  | 300/1,000 steps, 100.0/200 modelled minutes
+1000 | {"total_minutes": 1000}                      | 100, 1000  | 300/1,000 steps, 100.0/1000
 1000 | {"total_generations": 4}                     | 500, 1000  | 300 steps, generation 2/4
 1000 | {"total_generations": 10}                    | 300, 1000  | 300 steps, generation 2/10
 """
