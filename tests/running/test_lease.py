@@ -34,7 +34,7 @@ def test_one_holder_at_a_time(tmp_path):
         Lease(tmp_path)
     owner = json.loads((tmp_path / "lease-000001").read_text())
     first.release()
-    write(tmp_path, 1, {**owner, "pid": os.getppid()})  # which began at another time
+    write(tmp_path, 1, {**owner, "pid": 1})  # which began at another time
     assert lease_holder(tmp_path) == ""
     second = Lease(tmp_path)
     assert os.listdir(tmp_path) == ["lease-000002"]
