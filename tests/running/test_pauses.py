@@ -1,6 +1,10 @@
 """The two clocks, pauses (the whole run stood still; work, sleep and a held lock are none), and train.csv by hand."""
 
 import math
+import os
+import signal
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +19,8 @@ from erlbench.running.orders import Request
 from erlbench.running.rows import Asynchrony, Clock, Pauses, task_row
 from erlbench.work.tasks import Result, Task
 from tests.calls import python
-from tests.processes import wait_for
+from tests.files import read_json
+from tests.processes import lines, wait_for
 from tests.runs import at_result, complete, csv_rows, make_cell
 from tests.tables import cells
 
@@ -42,6 +47,25 @@ pauses.close()
 @pytest.mark.parametrize(("task", "seconds"), TASKS)
 def test_a_long_task_is_no_pause_and_a_stop_is_one(task, seconds):
     assert float(python("-c", PROGRAM.format(task=task), cwd=ROOT).stdout) == pytest.approx(seconds, abs=1)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_says_for_how_long(tmp_path):
+    """The pause stays in the training time; eval.csv, status.json and events.csv have it."""
+    words = "-m erlbench run --algo cem --env tests.environments:Sleeping-v0 --total-timesteps 1600 --eval-freq 400"
+    words += " --eval-episodes 1 --processes 2 -q --out"
+    process = subprocess.Popen([sys.executable, *words.split(), tmp_path], cwd=ROOT, start_new_session=True)
+    folder = tmp_path / "tests.environments_Sleeping-v0" / "cem" / "seed-000"
+    wait_for(lambda: lines(folder / "episodes.csv") > 4)
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(5)
+    os.killpg(process.pid, signal.SIGCONT)
+    assert process.wait(60) == 0
+    last = csv_rows(folder / "eval.csv")[-1]
+    assert float(last["paused_s"]) == pytest.approx(5, abs=1)
+    assert float(last["train_time_s"]) > 5 + 1600 * 0.005 / 2 - 1
+    assert read_json(folder / "status.json")["paused_s"] == float(last["paused_s"])
+    assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
 
 
 @pytest.mark.parametrize("simulated", [False, True])

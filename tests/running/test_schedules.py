@@ -1,4 +1,4 @@
-"""Simulated time is exact: its schedules are those of other code.
+"""Simulated time is exact: its schedules are those of other code, and no float's last place changes them.
 
 Schedules of algorithms on results that are made up. The other code is a processor-sharing queue with the clock of the
 work done (as virtual time in fair queueing): a task that begins when each running task has done `v` nanoseconds of work
@@ -6,19 +6,23 @@ ends when that is `v` + its own work. Moments are fractions of a second.
 """
 
 import heapq
+import math
+import tomllib
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from importlib.resources import files
 from itertools import cycle
 from threading import Event
 from unittest.mock import Mock
 
 import pytest
+import tomli_w
 
 from erlbench.algorithms.base import Counters
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import OWN, SHARED, RunOptions
-from erlbench.experiment.costs import Costs, built_in_costs
+from erlbench.experiment.costs import BUILT_IN, Costs, built_in_costs, load_costs
 from erlbench.pool.base import Pool
 from erlbench.running.loop import Run
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskGraph, TaskOrder
@@ -181,6 +185,23 @@ def test_the_schedule_is_that_of_other_code(algo, settings, critic, workers, tmp
     assert algo != "aes-rl" or len({task.priority for _, tasks in log.submitted for task in tasks}) == 3
     assert log.ended == simulated(log, COSTS, workers, critic == SHARED)
     assert len(log.ended) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["default", "fixed-ratio"])
+def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
+    """Where all episodes are full, equal sums of costs are frequent, and rounding decided which task came first."""
+    table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text())["costs"] | {"spread": 0.0}
+    cell = cell_of("aes-rl", tmp_path, 5, 100_000, env="HalfCheetah-v5", preset=preset)
+
+    def ended(values):
+        (tmp_path / "costs.toml").write_text(tomli_w.dumps({"costs": values}))
+        return schedule(cell, load_costs(tmp_path / "costs.toml"), 5, [1000], OWN).ended
+
+    expected = ended(table)
+    for name in ("timestep", "critic_update", "actor_update", "overhead", "gradient_overhead", "crowding", "update"):
+        for towards in (0.0, math.inf):
+            assert ended(table | {name: math.nextafter(table[name], towards)}) == expected, (name, towards)
 
 
 def task(task_id, length, priority=Priority.ROLLOUT):
