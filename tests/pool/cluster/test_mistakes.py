@@ -3,17 +3,17 @@
 import os
 import re
 import signal
-from contextlib import closing
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 
-from erlbench.errors import CellError, TaskError, UsageError
-from erlbench.experiment.cells import RunOptions
+from erlbench.errors import UsageError
 from erlbench.pool import ray_nodes
-from erlbench.pool.ray_pool import RayPool
+from erlbench.pool.base import connected
 from tests.calls import python
 from tests.campaign.trials import start
-from tests.pool.helpers import one, task
 from tests.processes import lines, wait_for
 
 CEM = "--algo", "cem", "--env", "InvertedPendulum-v5"
@@ -35,42 +35,43 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
         ray_nodes.connect("auto").__enter__()
 
 
-@pytest.mark.slow
-def test_nodes_with_another_version_are_named(nodes, monkeypatch):
-    monkeypatch.setattr("erlbench.__version__", "9.9.9")  # of the driver
-    with pytest.raises(UsageError, match=r"node .* is not used: it has erlbench .*, the driver 9\.9\.9"):
-        RayPool(RunOptions(1, device="cpu"))
+HELLO = b"\0\0\x18\4\0\0\0\0\0"
 
 
-@pytest.mark.slow
-def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
-    """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
-    killed = []
+@pytest.mark.parametrize(
+    ("answer", "tls", "connects"), [(HELLO, "0", True), (b"HTTP/1.1 400", "0", False), (b"", "1", True)]
+)
+def test_ray_is_told_from_other_servers_before_it_tries(answer, tls, connects, monkeypatch, ray):
+    calls, heard = [], []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda address, **more: calls.append(address))
+    monkeypatch.setattr(ray, "shutdown", lambda: calls.append("shutdown"))
+    monkeypatch.setenv("RAY_USE_TLS", tls)
 
-    def kill_the_one_that_runs_it():
-        assert pool.next_result(0.2) is None
-        for node in pool._nodes:
-            if node.sent and node not in killed:
-                ray.kill(node.agent)
-                killed.append(node)
+    def serve():
+        with server.accept()[0] as link:
+            heard.append(b"" if tls == "1" else link.recv(33, socket.MSG_WAITALL))
+            link.sendall(answer)
 
-    nodes.settle()
-    added = [nodes.add() for _ in range(2)]
-    with closing(RayPool(RunOptions(1, device="cpu"))) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 100.0})])
-        with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
-            wait_for(kill_the_one_that_runs_it)
-        assert len(killed) == 3
-        assert len(caught.value.details.splitlines()) == 3
-        assert [event.event for event in pool.events()].count("node lost") == 3
-        pool.reset()
-        assert one(pool, task(2)).task == 2
-        ray.kill(pool._nodes[0].agent)
-        pool.submit([task(3, "sleep", {"seconds": 100.0})])
-        with pytest.raises(CellError, match="all nodes of the cluster are gone"):
-            wait_for(lambda: pool.next_result(0.2), 60)
-    for node in added:
-        nodes.kill(node)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        served = thread.submit(serve)
+        with nullcontext() if connects else pytest.raises(UsageError, match="not Ray"), connected(f"ray://{address}"):
+            assert calls == [address]
+        served.result()
+    assert calls == [address, "shutdown"] * connects
+    assert heard[0].startswith(b"PRI * HTTP/2.0\r\n" * (tls == "0"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("", "RuntimeError"), (" \n one \ntwo", "one"), ("Traceback (most\n  x\nKeyError: 3\n", "KeyError: 3")],
+)
+def test_the_cause_of_an_error_is_one_line_of_it(text, line):
+    error, wrapped = RuntimeError(text), RuntimeError("outer")
+    wrapped.cause = error
+    assert ray_nodes.cause(error) == line
+    assert ray_nodes.cause(wrapped) == (line if text else "RuntimeError")
 
 
 @pytest.mark.slow
