@@ -68,7 +68,7 @@ class Actor:
                 call.set_result(pickle.loads(pickle.dumps(getattr(made, name)(*pickle.loads(given)))))
             except Exception as error:
                 failed = ray.exceptions.RayTaskError(name, traceback.format_exc(), error)
-                call.set_exception(failed.as_instanceof_cause())
+                call.set_exception(failed.as_instanceof_cause())  # type: ignore[no-untyped-call]
 
 
 class Actors:
