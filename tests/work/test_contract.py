@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from erlbench.envs.registry import build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import TaskError
-from erlbench.work.contract import Infos, advance, reset
+from erlbench.work.contract import Infos, advance, checked_step, info_values, reset
 from erlbench.work.rollout import play
 from erlbench.work.tasks import Outcome, Task
 from tests.pool.helpers import local_pool
@@ -108,6 +109,34 @@ def test_the_last_info_and_any_info_count():
         infos.update(info)
     assert (infos.success, infos.ever) == (False, True)
     assert np.isnan(infos.values()[0])
+    expected = {"success": [0, np.nan], "success_ever": [1, np.nan], "info": [(np.nan,), ()]}
+    np.testing.assert_equal(info_values([infos, Infos()]), expected)
+    assert info_values([Infos()]) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.array([True]), True), (np.array(False), False), (1, True), (np.int8(0), False), (np.bool_(1), True),
+        (2, None), (np.array([1]), None), (np.array([True, True]), None), (1.0, None), ("", None),
+    ],
+)  # fmt: skip
+def test_what_is_a_truth_value(value, expected):
+    for name, place in (("terminated", 2), ("truncated", 3)):
+        step = [np.zeros(1), 1, False, False, {}]
+        step[place] = value
+        if expected is None:
+            with pytest.raises(TaskError, match=f"{name} of step 6"):
+                checked_step(tuple(step), (1,), 6)
+        else:
+            assert checked_step(tuple(step), (1,), 6)[2:4] == (expected and place == 2, expected)
+
+
+@pytest.mark.parametrize("outcome", [np.zeros(1), (np.zeros(1), {}, 0), [np.zeros(1), {}], (np.zeros(2), {}), None])
+def test_a_reset_gives_an_observation_and_an_info(outcome):
+    env = SimpleNamespace(observation_space=SimpleNamespace(shape=(1,)), reset=lambda seed: outcome)
+    with pytest.raises(TaskError, match=r"reset\(seed=4\)"):
+        reset(env, 4)
 
 
 SECONDS = 0.5

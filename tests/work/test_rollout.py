@@ -157,6 +157,17 @@ def test_random_actions_are_uniform_and_noise_is_clipped(workspace):
     assert abs((noisy.actions - deterministic)[inside].std() - 0.1) < 0.01
 
 
+def test_exploration_noise_begins_anew_in_each_episode(hopper):
+    found = hopper(episodes=2, record=True, action_noise=0.2, noise_decay=0.15)
+    policy, random, row = new_policy(problem("Hopper-v5"), 16), generator(1, 3, 5, 5), 0
+    for number, length in enumerate(found.values["lengths"]):
+        x = np.zeros(3)
+        for step in range(row, row := row + length):
+            x = 0.85 * x + 0.2 * random.standard_normal(3, dtype=np.float32)
+            action = policy.normalised(found.arrays["observations"][step + number].astype(np.float64))
+            assert_allclose(found.arrays["actions"][step], np.clip(action + x, -1, 1), atol=1e-4)
+
+
 def test_parameters_that_are_not_finite_are_refused(workspace):
     task = problem("Swimmer-v5")
     policy = new_policy(task)

@@ -12,9 +12,9 @@ from scipy.stats import kstest
 
 from erlbench.errors import CellError
 from erlbench.work.noise import NoiseTable, slice_of
-from erlbench.work.seeding import generator
+from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.store import Store, make_store_folder
-from erlbench.work.tasks import Perturbed
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority
 from tests.calls import python
 from tests.users import FIRST, needs_root
 
@@ -39,6 +39,17 @@ def test_an_array_comes_back_read_only(store):
     assert view.sum() == 15
     with pytest.raises(FileNotFoundError):
         store.get(ref)
+    empty = other.get(store.put("e", np.empty((0, 3), np.float32)))
+    assert (empty.shape, empty.dtype) == ((0, 3), np.float32)
+    with pytest.raises(TypeError):
+        store.load(Output(1, "a"))
+
+
+def test_numbers_of_purposes_and_priorities_stay():
+    """Every stream of random numbers is of one purpose."""
+    assert [*Purpose] == [*range(1, 10)]
+    assert [*Priority] == [*Counts] == [*range(4)]
+    assert 2**30 < max(environment_seed(1, index) for index in range(50)) < 2**31
 
 
 def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):

@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from erlbench.work import inspection
 from erlbench.work.inspection import Inspection
 from erlbench.work.trial import inspect
 from tests.calls import python
@@ -45,6 +47,20 @@ def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
     found = tried(name)
     assert (found.unrepeatable, found.problem.env.fresh) == ("", fresh)
     assert fresh in found.described.remarks[-1]
+
+
+def test_each_stage_of_a_trial_is_told_before_it_begins():
+    """And what a trial plays: three seeds, one of them again, an object that is used, all seeds again, a new object."""
+    phases, seeds = [], [7, 1_000_003, 2**31 - 1]
+    inspect(lambda kind, value: phases.append(value), "tests.faults:Line-v0", {}, True)
+    resets = [int(phase[11:-1]) for phase in phases if phase.startswith("reset")]
+    assert resets == [*seeds, 7, *range(24), *seeds, 7]
+    assert [phase for phase in phases if not phase.startswith(("reset", "step"))] == [
+        "its import or its constructor", "close()", "its constructor", "its constructor",
+        "its constructor, for the second time", "close()", "close()",
+    ]  # fmt: skip
+    assert phases.count("step 20 after reset(seed=7)") == 4
+    assert phases[phases.index("reset(seed=7)") + 1] == "step 1 after reset(seed=7)"
 
 
 def test_two_steps_of_a_slow_environment_are_tried():
@@ -107,6 +123,18 @@ def kill(tell, number):
     os.kill(os.getpid(), number)
 
 
+def surroundings(tell):
+    """What the process has of its environment; Ctrl-C and what is printed are not heard."""
+    os.kill(os.getpid(), signal.SIGINT)
+    os.write(1, b"[]\n")
+    return [os.environ["CUDA_VISIBLE_DEVICES"], os.environ["OMP_NUM_THREADS"], sys.stdin.read()]
+
+
+def wait_without_alarm(tell, seconds):
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    time.sleep(seconds)
+
+
 def answer_and_wait(tell, value):
     tell("answer", value)
     time.sleep(60)
@@ -119,8 +147,13 @@ def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monke
     assert Inspection(end, 3, limit=9.0).answer() == (None, "it ended its process in its import (exit code 3)")
     assert "SIGKILL" in Inspection(kill, int(signal.SIGKILL), limit=9.0).answer()[1]  # as where memory runs out
     assert "signal 40" in Inspection(kill, 40, limit=9.0).answer()[1]
+    assert Inspection(surroundings, limit=9.0).answer() == (["", "1", ""], "")
     assert Inspection(answer_and_wait, (7, float("inf")), limit=0.2).answer() == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
+    monkeypatch.setattr(inspection, "STARTING", 1.0)
+    begun = time.monotonic()
+    assert "more than 0.5 s" in Inspection(wait_without_alarm, 60, limit=0.5).answer()[1]
+    assert 1.5 < time.monotonic() - begun < 30
 
 
 def test_a_process_ends_whose_parent_was_gone_before_it_could_know():
