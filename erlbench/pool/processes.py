@@ -57,7 +57,7 @@ class Durations:
     def chunk_size(self, task: Task, ready: int, processes: int) -> int:
         """How many of `ready` tasks like `task` go together; one before the first of them has ended."""
         share = ready // (SHARE * processes)
-        return 1 if share < 2 else max(1, min(share, int(CHUNK / max(self.seconds(task), 1e-6))))
+        return max(1, min(share, int(CHUNK / max(self.seconds(task), 1e-6))))
 
 
 @dataclass(eq=False)
@@ -212,9 +212,9 @@ class ProcessPool(Pool):
         for worker in workers:
             worker.process.kill()  # killing all before waiting for any makes the end quick
         for worker in workers:
-            self._end(worker, kill=True)
+            self._end(worker)
 
-    def _end(self, worker: Worker, kill: bool) -> int:
+    def _end(self, worker: Worker) -> int:
         """Free all that belongs to a worker, and return its exit code."""
         del self._workers[worker.slot, worker.gradient]
         if self._busy.get(worker.slot) is worker:
@@ -222,8 +222,7 @@ class ProcessPool(Pool):
         self._selector.unregister(worker.connection)
         worker.connection.close()  # which ends a process that still lives
         with LOCK:
-            if not kill:
-                worker.process.join(2)
+            worker.process.join(2)
             worker.process.kill()
             worker.process.join()
             code: int = worker.process.exitcode
@@ -236,7 +235,9 @@ class ProcessPool(Pool):
     def _died(self, worker: Worker, event: str, reason: str = "") -> None:
         """Run the tasks of a dead worker again, but one that has ended three of them; `reason`: why it has to die."""
         pid, busy = worker.process.pid, bool(worker.tasks)
-        code = self._end(worker, kill=reason != "")
+        if reason:
+            worker.process.kill()
+        code = self._end(worker)
         lost = code == SERVER_DIED and not reason
         if lost:
             event = "fork server died"

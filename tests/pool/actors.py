@@ -67,7 +67,7 @@ class Actor:
             try:
                 call.set_result(pickle.loads(pickle.dumps(getattr(made, name)(*pickle.loads(given)))))
             except Exception as error:
-                failed = ray.exceptions.RayTaskError(name, traceback.format_exc(), error)
+                failed = ray.exceptions.RayTaskError(name, traceback.format_exc(), error)  # type: ignore[no-untyped-call]
                 call.set_exception(failed.as_instanceof_cause())  # type: ignore[no-untyped-call]
 
 

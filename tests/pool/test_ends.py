@@ -194,9 +194,13 @@ def test_a_fork_server_that_is_killed_is_started_anew_and_no_task_is_blamed(paus
         assert {event.event for event in pool.events()} == {"fork server died"}
 
 
-def test_a_function_apart_that_ends_its_program_is_an_error():
-    with pytest.raises(UsageError, match="SystemExit: 3"):
-        apart(sys.exit, 3, seconds=60.0)
+def test_a_function_apart_that_gives_no_value_is_an_error():
+    for seconds, end, given, what in (
+        (60.0, sys.exit, 3, "SystemExit: 3"), (60.0, os._exit, 3, "exit code 3"), (0.2, time.sleep, 60, "no end"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=what):
+            apart(end, given, seconds=seconds)
+    assert apart(divmod, 7, 2, seconds=60.0) == (3, 1)
 
 
 def test_a_temporary_folder_may_have_a_long_name_and_nothing_stays_in_it(tmp_path):

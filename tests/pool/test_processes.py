@@ -3,12 +3,14 @@
 import os
 import re
 import sys
+import threading
 
 import numpy as np
 import pytest
 
-from erlbench.errors import TaskError
+from erlbench.errors import Interrupted, TaskError
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
+from erlbench.work.tasks import Result
 
 from .helpers import local_pool, one, results, task
 
@@ -50,25 +52,72 @@ def test_tasks_run_at_the_same_time_one_per_slot():
     assert {first.process, second.process} == {0, 1}
 
 
-def test_what_cannot_be_sent_is_an_error_of_the_task():
+class Unreadable:
+    def __reduce__(self):
+        return int, ("x",)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_what_cannot_be_sent_is_an_error_of_the_task(together, monkeypatch):
+    """Of those that are sent with it only where the worker cannot read their message."""
+    monkeypatch.setattr(Durations, "chunk_size", lambda *given: together)
+    unsendable, unreadable = {"function": lambda: None}, {"x": Unreadable()}
     with local_pool(1) as pool:
-        for bad in (task(1, "wrong", {"error": "pickle"}), task(2, settings={"function": lambda: None})):
-            pool.submit([bad])
-            with pytest.raises(TaskError) as caught:
-                pool.next_result(30)
-            assert caught.value.task == bad.id
-        assert one(pool, task(3)).task == 3
+        for bad, good in (
+            (task(2, "wrong", {"error": "pickle"}), {1, 3}), (task(2, "wrong", unsendable), {1, 3}),
+            (task(2, "wrong", unreadable), {1, 3} if together == 1 else set()),
+        ):  # fmt: skip
+            pool.submit([task(1, "wrong", {"error": ""}), bad, task(3, "wrong", {"error": ""})])
+            outcomes = {}
+            while len(outcomes) < 3:
+                try:
+                    outcomes[pool.next_result(30).task] = True
+                except TaskError as error:
+                    outcomes[error.task] = False
+            assert {number for number, done in outcomes.items() if done} == good
 
 
 @pytest.mark.parametrize(
-    ("how", "told"), [(9, "signal 9 (SIGKILL)"), (40, "signal 40 (a real-time signal)"), ("exit", "exit code 3")]
+    ("seconds", "ready", "processes", "size"),
+    [(None, 100, 1, 1), (0.01, 100, 1, 10), (0.01, 100, 4, 10), (0.01, 100, 10, 5), (0.01, 15, 8, 1), (9.0, 100, 1, 1),
+     (0.0, 100, 1, 50)],
+)  # fmt: skip
+def test_as_many_go_together_as_take_a_tenth_of_a_second_or_half_of_a_share(seconds, ready, processes, size):
+    durations = Durations()
+    if seconds is not None:
+        durations.note(task(1), Result(1, {}, {}, 5.0, 5.0 + seconds, 0))
+    assert durations.chunk_size(task(2), ready, processes) == size
+    durations.note(task(3), Result(3, {}, {}, 5.0, 6.0, 0))
+    expected = 1.0 if seconds is None else 0.9 * seconds + 0.1
+    assert durations.seconds(task(2)) == pytest.approx(expected)
+    assert durations.seconds(task(4, "sleep")) == np.inf
+
+
+def test_slots_are_prepared_from_both_ends_and_few_workers_are_started():
+    with local_pool(3) as pool:
+        pool.prepare(task(-1, "surroundings", gradient=True), 1)
+        pool.prepare(task(-1, "surroundings"), 1)
+        assert one(pool, task(1)).process == 2
+        pool.submit([task(number, "sleep", {"seconds": 0.5}) for number in (2, 3)])
+        assert {result.process for result in results(pool, 2).values()} == {1, 2}  # no rollout beside gradients
+        assert one(pool, task(4, gradient=True)).process == 0
+        (stop := threading.Event()).set()
+        with pytest.raises(Interrupted):
+            pool.prepare(task(-1, "sleep", {"seconds": 100.0}), 3, stop)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [(9, "signal 9 (SIGKILL)"), (40, "signal 40 (a real-time signal)"), ("exit", "exit code 3"), ("child", "code 3")],
 )
 def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how, told):
     with local_pool(1) as pool:
-        found = one(pool, task(1, "die", {"log": str(tmp_path / "log"), "times": 2, "how": how}))
-        array = np.array(pool.store.get(found.arrays["array"]))
-        events = pool.events()
+        for log in ("first", "second")[: 1 + (how == 9)]:  # the deaths of a task that has ended are forgotten
+            found = one(pool, task(1, "die", {"log": str(tmp_path / log), "times": 2, "how": how}))
+            array = np.array(pool.store.get(found.arrays["array"]))
+            events = pool.events()
         assert pool.events() == []
+        assert not list(pool.store.folder.glob("*.part*"))
     with local_pool(0) as pool:
         np.testing.assert_array_equal(array, pool.store.get(one(pool, task(1)).arrays["array"]))
     assert [event.event for event in events] == ["worker died"] * 2

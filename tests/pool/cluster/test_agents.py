@@ -40,14 +40,6 @@ def open_pool(**options):
     return closing(RayPool(RunOptions(0, **{"device": "cpu"} | options)))
 
 
-def test_a_node_that_dies_changes_no_row(start, tmp_path, monkeypatch):
-    cell, actors = make_cell("cem-rl", tmp_path, steps=300, settings={"start_timesteps": 100}), start(1, 1)
-    at_result(monkeypatch, 20, lambda run: actors.kill(actors.made[1]))
-    check_same_as_whole(complete(cell, pool="ray"))
-    events = [row["event"] for row in csv_rows(cell.directory / "events.csv")]
-    assert (events.count("node joined"), events.count("node lost")) == (2, 1)
-
-
 def test_tasks_have_slots_of_all_nodes_and_times_of_the_driver(start):
     actors = start(2, 0, 3, 1)
     actors.nodes[3]["Alive"] = False
@@ -194,3 +186,11 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(start):
         pool.submit([task(3, "sleep", DIES)])
         with pytest.raises(CellError, match="all nodes of the cluster are gone"):
             wait_for(lambda: pool.next_result(0.2), 60)
+
+
+def test_a_node_that_dies_changes_no_row(start, tmp_path, monkeypatch):
+    cell, actors = make_cell("cem-rl", tmp_path, steps=300, settings={"start_timesteps": 100}), start(1, 1)
+    at_result(monkeypatch, 20, lambda run: actors.kill(actors.made[1]))
+    check_same_as_whole(complete(cell, pool="ray"))
+    events = [row["event"] for row in csv_rows(cell.directory / "events.csv")]
+    assert (events.count("node joined"), events.count("node lost")) == (2, 1)
