@@ -38,7 +38,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywo
         except SystemExit as error:  # of a user's module, such as a script
             raise UsageError(f"the process that played ended by itself ({said_by(error)})") from None
         except BrokenProcessPool:
-            process.join()
+            executor.shutdown()  # its thread waits for the process; who else waits may get no exit code
             raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None
         finally:
             process.kill()

@@ -101,7 +101,7 @@ def start(folder: str, slot: int, device: str | None) -> tuple[Any, Any]:
     `device` is None. A fork server that is killed meanwhile is started anew.
     """
     context = start_fork_server()
-    for attempt in range(STARTS):
+    for attempt in range(1, STARTS + 1):
         connection, child_connection = context.Pipe()
         process = context.Process(target=_begin, args=(child_connection, folder, slot, device), daemon=True)
         try:
@@ -109,9 +109,9 @@ def start(folder: str, slot: int, device: str | None) -> tuple[Any, Any]:
                 process.start()
         except (OSError, EOFError):
             connection.close()
-            if attempt == STARTS - 1:
+            if attempt == STARTS:
                 raise
-            time.sleep(0.05 * (attempt + 1))  # one that is being killed may still look alive
+            time.sleep(0.05 * attempt)  # one that is being killed may still look alive
         else:
             return connection, process
         finally:

@@ -200,7 +200,16 @@ def test_a_function_apart_that_gives_no_value_is_an_error():
     ):  # fmt: skip
         with pytest.raises(UsageError, match=what):
             apart(end, given, seconds=seconds)
-    assert apart(divmod, 7, 2, seconds=60.0) == (3, 1)
+
+
+def sum_of_a_pool():
+    with local_pool(1) as pool:
+        return one(pool, task(1)).values["sum"]
+
+
+def test_a_function_apart_gives_its_value_and_may_start_processes():
+    expected = sum_of_a_pool()
+    assert apart(sum_of_a_pool, seconds=60.0) == expected
 
 
 def test_a_temporary_folder_may_have_a_long_name_and_nothing_stays_in_it(tmp_path):

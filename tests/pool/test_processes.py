@@ -2,15 +2,21 @@
 
 import os
 import re
+import signal
 import sys
 import threading
+import time
 
+import multiprocess
 import numpy as np
 import pytest
+from multiprocess import forkserver
 
 from erlbench.errors import Interrupted, TaskError
+from erlbench.pool import processes
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
 from erlbench.work.tasks import Result
+from tests.processes import wait_for
 
 from .helpers import local_pool, one, results, task
 
@@ -168,3 +174,36 @@ def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path,
         events = [event.message for event in pool.events()]
     assert re.match(r"task [12] \(test\) or one of the [12] sent with it, worker process", events[0])
     assert ["task 2 (test), worker" in message for message in events] == [False, True, True]
+
+
+def test_a_worker_that_cannot_be_started_is_tried_for_three_seconds(monkeypatch):
+    tried, slept = [], []
+
+    def refused(process):
+        tried.append(process)
+        raise ConnectionResetError
+
+    with local_pool(1) as pool:
+        monkeypatch.setattr(multiprocess.get_context("forkserver").Process, "start", refused)
+        monkeypatch.setattr(time, "sleep", slept.append)
+        with pytest.raises(ConnectionResetError):
+            pool.submit([task(1)])
+    assert len(tried) == len(slept) + 1 > 2
+    assert 3 < sum(slept) < 4
+
+
+def test_a_task_is_blamed_at_last_for_the_ends_of_fork_servers(monkeypatch):
+    monkeypatch.setattr(processes, "LOST_SERVERS", 1)
+    killed = []
+
+    def kill_server():
+        pool.next_result(0.01)
+        killed.append(forkserver._forkserver._forkserver_pid)
+        os.kill(killed[-1], signal.SIGKILL)
+        wait_for(lambda: pool.next_result(0.1) or pool.events())
+
+    with local_pool(1) as pool:
+        pool.submit([task(1, "sleep", {"seconds": 100.0})])
+        with pytest.raises(TaskError, match="3 workers"):
+            wait_for(kill_server)
+    assert len({*killed}) == len(killed) == 4

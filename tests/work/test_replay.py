@@ -49,8 +49,10 @@ def test_every_transition_comes_back_with_its_next_observation(filled):
     assert_array_equal(transitions[:, 3], [1, 1, 1, 0, 1, 1, 0, 1, 0])
 
 
-def test_going_back_overwrites_what_came_later(filled):
+@pytest.mark.parametrize("checked_at_once", [7, 1 << 20])
+def test_going_back_overwrites_what_came_later(filled, checked_at_once, monkeypatch):
     """And cuts off what is beyond: readers take the size of a file for its length."""
+    monkeypatch.setattr("erlbench.work.replay.CHECKED_AT_ONCE", checked_at_once)
     replay, (first, *_), saved = filled
     assert [(view.start, view.stop) for view in map(replay.view, (4, 100))] == [(5, 9), (0, 9)]  # the last ones: a ring
     with pytest.raises(CellError, match=r"was truncated"):

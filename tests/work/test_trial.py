@@ -1,14 +1,16 @@
 """Trying an environment: what its seed does not decide is found, mended where that can be done, and named."""
 
+import errno
 import os
 import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from erlbench.work import inspection
+from erlbench.work import inspection, trial
 from erlbench.work.inspection import Inspection
 from erlbench.work.trial import inspect
 from tests.calls import python
@@ -49,17 +51,19 @@ def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
     assert fresh in found.described.remarks[-1]
 
 
-def test_each_stage_of_a_trial_is_told_before_it_begins():
+@pytest.mark.parametrize(("limit", "used"), [("RESETS", 24), ("PATIENCE", 0), ("SECONDS", 0)])
+def test_each_stage_of_a_trial_is_told_before_it_begins(limit, used, monkeypatch):
     """And what a trial plays: three seeds, one of them again, an object that is used, all seeds again, a new object."""
     phases, seeds = [], [7, 1_000_003, 2**31 - 1]
+    monkeypatch.setattr(trial, limit, used or -1.0)
     inspect(lambda kind, value: phases.append(value), "tests.faults:Line-v0", {}, True)
     resets = [int(phase[11:-1]) for phase in phases if phase.startswith("reset")]
-    assert resets == [*seeds, 7, *range(24), *seeds, 7]
+    assert resets == [*seeds, 7, *range(used), *seeds, 7]
     assert [phase for phase in phases if not phase.startswith(("reset", "step"))] == [
         "its import or its constructor", "close()", "its constructor", "its constructor",
         "its constructor, for the second time", "close()", "close()",
     ]  # fmt: skip
-    assert phases.count("step 20 after reset(seed=7)") == 4
+    assert phases.count("step 20 after reset(seed=7)") == 4 * (limit != "SECONDS")
     assert phases[phases.index("reset(seed=7)") + 1] == "step 1 after reset(seed=7)"
 
 
@@ -145,9 +149,12 @@ def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monke
         monkeypatch.delenv(name, raising=False)
     assert Inspection(wait, 60, limit=0.2).answer() == (None, "it takes more than 0.2 s in its nap")
     assert Inspection(end, 3, limit=9.0).answer() == (None, "it ended its process in its import (exit code 3)")
+    assert "written" in Inspection(end, errno.ENOSPC, limit=9.0).answer()[1]
     assert "SIGKILL" in Inspection(kill, int(signal.SIGKILL), limit=9.0).answer()[1]  # as where memory runs out
     assert "signal 40" in Inspection(kill, 40, limit=9.0).answer()[1]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # programs in the background ignore it
     assert Inspection(surroundings, limit=9.0).answer() == (["", "1", ""], "")
+    signal.signal(signal.SIGINT, before)
     assert Inspection(answer_and_wait, (7, float("inf")), limit=0.2).answer() == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
     monkeypatch.setattr(inspection, "STARTING", 1.0)
@@ -164,6 +171,17 @@ def test_a_process_ends_whose_parent_was_gone_before_it_could_know():
     )
     pid = int(python("-c", program).stdout)
     wait_for(lambda: not alive([pid]), 30)
+
+
+def test_a_process_finds_modules_of_the_current_folder_last(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before, late = inspection.module_paths()
+    assert late == [str(tmp_path), ""]
+    assert [*late, *before] == sys.path
+    monkeypatch.chdir(Path(inspection.__file__).parents[2])
+    assert inspection.module_paths() == (sys.path, [])
 
 
 def test_threads_that_wait_for_one_process_get_the_same_answer(monkeypatch):
