@@ -22,13 +22,6 @@ def draw(settings, inputs, key, workspace):
     return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
 
 
-def rewards(settings, inputs, key, workspace):
-    """All rewards of a replay."""
-    view = inputs["replay"]
-    found = workspace.replay(view).transitions[view.start : view.stop, view.action_size]
-    return Outcome({"rewards": found.tolist()})
-
-
 def sleep(settings, inputs, key, workspace):
     time.sleep(settings["seconds"])
     return Outcome({"lengths": [int(settings.get("length", 0))]}, {"array": np.ones(1, np.float32)})

@@ -12,9 +12,7 @@ from erlbench.errors import CellError, Interrupted, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes, ray_pool
 from erlbench.pool.ray_pool import RayPool
-from erlbench.work.replay import Replay
 from erlbench.work.tasks import Perturbed
-from tests.pool.actors import Actors
 from tests.pool.helpers import one, results, task
 from tests.processes import wait_for
 from tests.runs import at_result, check_same_as_whole, complete, csv_rows, make_cell
@@ -25,6 +23,8 @@ DIES = {"seconds": 100.0}
 @pytest.fixture
 def start(monkeypatch):
     """Starts nodes with so many free cores."""
+    from tests.pool.actors import Actors  # which imports Ray, and that takes a second
+
     made = []
 
     def started(*cores):
@@ -54,7 +54,7 @@ def test_tasks_have_slots_of_all_nodes_and_times_of_the_driver(start):
         done = results(pool, 9)
         assert {result.process for result in done.values()} == {0, 1, 2, 3}
         assert all(before < result.start < result.end - 0.299 < time.monotonic() for result in done.values())
-    agents = [actor._made.result() for actor in actors.made]
+    agents = [actor.made.result() for actor in actors.made]
     assert not any(agent._replay.exists() or agent._pool.store.folder.exists() for agent in agents)
     assert [(actor.dead, actor.given("close")) for actor in actors.made] == [(True, [()])] * 2
     assert (pool.store.gone, pool.processes) == (True, 0)
@@ -86,27 +86,11 @@ def test_an_array_goes_to_a_node_once_and_is_freed_there(start):
         sent = [(sorted(arrays), sorted(unneeded)) for _, arrays, _, unneeded, _ in actor.given("exchange")]
         assert [pair for pair in sent if any(pair)] == [(["c", "s"], []), ([], ["c", "s"])]
         assert sums[0] == sums[1]
-        there = actor._made.result()._pool.store.folder
+        there = actor.made.result()._pool.store.folder
         assert {path.name for path in there.iterdir() if path.is_file()} == {"1.array", "2.array", "3.array"}
         pool.reset()
         assert one(pool, task(4)).task == 4
         assert {path.name for path in there.iterdir() if path.is_file()} == {"4.array"}
-
-
-def test_a_node_has_what_a_replay_has_now(start, tmp_path):
-    start(1)
-    with open_pool() as pool:
-        for part, lengths in (("first", (5, 1, 3)), ("second", (2, 4))):
-            replay, rewards = Replay(tmp_path / part, 1, 1), []
-            pool.store.attach("replay", replay.folder)
-            for length in lengths:
-                more = np.random.default_rng(length).normal(size=length).astype(np.float32)
-                replay.append(np.zeros((length + 1, 1)), np.zeros((length, 1)), more, np.ones(length), [length])
-                rewards += more.tolist()
-                found = one(pool, task(length, "rewards", inputs={"replay": replay.view()}))
-                assert found.values["rewards"] == rewards
-            pool.reset()
-            replay.close()
 
 
 def test_errors_come_from_a_node_and_the_pool_goes_on(start, tmp_path):
@@ -146,33 +130,32 @@ def test_nodes_that_cannot_be_used_are_named(start, monkeypatch):
     monkeypatch.setattr(ray_nodes.Agent, "__init__", made)
     monkeypatch.setattr(ray_nodes.Agent, "facts", lambda agent: facts.get(agent._pool.processes, here))
     monkeypatch.setattr(ray_pool, "START", 0.5)
-    reasons = ["no space left", "has not started", "it has erlbench 9.9.9", "it computes by none"]
-    for anyway in (False, True):
-        actors = start(1, 2, 3, 4, 5)
-        with open_pool(anyway=anyway) as pool:
-            events = pool.events()
-        joined = [event.event == "node joined" for event in events]
-        assert joined == [False] * 3 + [anyway, True]
-        assert all(reason in event.message for reason, event in zip(reasons[: 4 - anyway], events))
-        late.set()
-        actors.close()
-        assert all(actor.dead for actor in actors.made)
-        late.clear()
-    for cores, reason in ((3,), "it has erlbench 9.9.9"), ((0,), "it has no free cores"):
-        start(*cores)
+    actors = start(1, 2, 3, 4, 5)
+    with open_pool() as pool:
+        refused = [event.message for event in pool.events() if event.event == "node refused"]
+        assert pool.processes == 5
+    late.set()
+    assert len(refused) == 4
+    assert all(actor.dead for actor in actors.made)
+    for message, reason in zip(
+        refused, ("no space left", "has not started", "it has erlbench 9.9.9", "it computes by")
+    ):
+        assert reason in message
+    for cores, reason in ((3, "it has erlbench 9.9.9"), (0, "it has no free cores")):
+        start(cores)
         with pytest.raises(UsageError, match=reason):
             open_pool()
 
 
 def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(start):
     """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
-    actors = start(1, 1, 1, 1)
+    start(1, 1, 1, 1)
 
     def kill_the_one_that_runs_it():
         assert pool.next_result(0.1) is None
         for node in pool._nodes:
             if node.sent and not node.agent.dead:
-                actors.kill(node.agent)
+                node.agent.die()
 
     with open_pool() as pool:
         pool.submit([task(1, "sleep", DIES)])
@@ -182,7 +165,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(start):
         assert [event.event for event in pool.events()].count("node lost") == 3
         pool.reset()
         assert one(pool, task(2)).task == 2
-        actors.kill(pool._nodes[0].agent)
+        pool._nodes[0].agent.die()
         pool.submit([task(3, "sleep", DIES)])
         with pytest.raises(CellError, match="all nodes of the cluster are gone"):
             wait_for(lambda: pool.next_result(0.2), 60)
@@ -190,7 +173,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(start):
 
 def test_a_node_that_dies_changes_no_row(start, tmp_path, monkeypatch):
     cell, actors = make_cell("cem-rl", tmp_path, steps=300, settings={"start_timesteps": 100}), start(1, 1)
-    at_result(monkeypatch, 20, lambda run: actors.kill(actors.made[1]))
+    at_result(monkeypatch, 20, lambda run: actors.made[1].die())
     check_same_as_whole(complete(cell, pool="ray"))
     events = [row["event"] for row in csv_rows(cell.directory / "events.csv")]
     assert (events.count("node joined"), events.count("node lost")) == (2, 1)
