@@ -64,14 +64,6 @@ class Noisy(Line):
         return super().reward() + random.random()
 
 
-class Slow(Line):
-    """A step takes long."""
-
-    def reward(self):
-        time.sleep(0.1)
-        return super().reward()
-
-
 class Ignoring(Line):
     """Ignores the seed of its reset; its own generator begins with the object."""
 
