@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import sys
 import threading
 import time
@@ -10,13 +9,10 @@ import time
 import multiprocess
 import numpy as np
 import pytest
-from multiprocess import forkserver
 
 from erlbench.errors import Interrupted, TaskError
-from erlbench.pool import processes
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
 from erlbench.work.tasks import Result
-from tests.processes import wait_for
 
 from .helpers import local_pool, one, results, task
 
@@ -38,15 +34,21 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
     assert sys.modules["__main__"] is main
 
 
-def test_a_gradient_worker_has_torch_with_one_thread_beside_a_rollout_worker_without():
-    with local_pool(1, device="auto") as pool:
-        pool.submit([task(1, "surroundings", gradient=True), task(2, "surroundings"), task(3, gradient=True)])
-        done = results(pool, 3)
-        assert pool.device == done[1].values["device"] != "auto"
-    assert done[1].values["torch_threads"] == 1
-    assert "torch" not in done[2].values["modules"]
-    assert done[1].values["pid"] != done[2].values["pid"]
-    assert {result.process for result in done.values()} == {0}
+def test_a_gradient_worker_has_torch_with_one_thread_and_slots_of_the_other_kind_stay_free():
+    with local_pool(3, device="auto") as pool:
+        pool.prepare(task(-1, "surroundings", gradient=True), 1)
+        pool.prepare(task(-1, "surroundings"), 1)
+        gradient, rollout = one(pool, task(1, "surroundings", gradient=True)), one(pool, task(2, "surroundings"))
+        assert (gradient.process, rollout.process) == (0, 2)
+        for slots in ({2}, {1, 2}, {0, 1, 2}):  # few workers are started
+            pool.submit([task(number, "sleep", {"seconds": 0.3}) for number in slots])
+            assert {result.process for result in results(pool, len(slots)).values()} == slots
+        assert pool.device == gradient.values["device"] != "auto"
+        (stop := threading.Event()).set()
+        with pytest.raises(Interrupted):
+            pool.prepare(task(-1, "sleep", {"seconds": 100.0}), 3, stop)
+    assert gradient.values["torch_threads"] == 1
+    assert "torch" not in rollout.values["modules"]
 
 
 def test_tasks_run_at_the_same_time_one_per_slot():
@@ -97,19 +99,6 @@ def test_as_many_go_together_as_take_a_tenth_of_a_second_or_half_of_a_share(seco
     expected = 1.0 if seconds is None else 0.9 * seconds + 0.1
     assert durations.seconds(task(2)) == pytest.approx(expected)
     assert durations.seconds(task(4, "sleep")) == np.inf
-
-
-def test_slots_are_prepared_from_both_ends_and_few_workers_are_started():
-    with local_pool(3) as pool:
-        pool.prepare(task(-1, "surroundings", gradient=True), 1)
-        pool.prepare(task(-1, "surroundings"), 1)
-        assert one(pool, task(1)).process == 2
-        pool.submit([task(number, "sleep", {"seconds": 0.5}) for number in (2, 3)])
-        assert {result.process for result in results(pool, 2).values()} == {1, 2}  # no rollout beside gradients
-        assert one(pool, task(4, gradient=True)).process == 0
-        (stop := threading.Event()).set()
-        with pytest.raises(Interrupted):
-            pool.prepare(task(-1, "sleep", {"seconds": 100.0}), 3, stop)
 
 
 @pytest.mark.parametrize(
@@ -190,20 +179,3 @@ def test_a_worker_that_cannot_be_started_is_tried_for_three_seconds(monkeypatch)
             pool.submit([task(1)])
     assert len(tried) == len(slept) + 1 > 2
     assert 3 < sum(slept) < 4
-
-
-def test_a_task_is_blamed_at_last_for_the_ends_of_fork_servers(monkeypatch):
-    monkeypatch.setattr(processes, "LOST_SERVERS", 1)
-    killed = []
-
-    def kill_server():
-        pool.next_result(0.01)
-        killed.append(forkserver._forkserver._forkserver_pid)
-        os.kill(killed[-1], signal.SIGKILL)
-        wait_for(lambda: pool.next_result(0.1) or pool.events())
-
-    with local_pool(1) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 100.0})])
-        with pytest.raises(TaskError, match="3 workers"):
-            wait_for(kill_server)
-    assert len({*killed}) == len(killed) == 4

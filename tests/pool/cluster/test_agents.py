@@ -37,7 +37,7 @@ def start(monkeypatch):
 
 
 def open_pool(**options):
-    return closing(RayPool(RunOptions(0, **{"device": "cpu"} | options)))
+    return closing(RayPool(RunOptions(0, device="cpu", **options)))
 
 
 def test_tasks_have_slots_of_all_nodes_and_times_of_the_driver(start):
@@ -95,7 +95,7 @@ def test_an_array_goes_to_a_node_once_and_is_freed_there(start):
 
 def test_errors_come_from_a_node_and_the_pool_goes_on(start, tmp_path):
     start(1)
-    with open_pool(device="auto") as pool:
+    with open_pool() as pool:
         assert [event.event for event in pool.events()] == ["node joined"]
         for wrong in (task(1, "wrong", {"error": "division"}), task(2, settings={"function": lambda: None})):
             with pytest.raises(TaskError, match=rf"^task {wrong.id} \(test\) ") as caught:
@@ -112,7 +112,6 @@ def test_errors_come_from_a_node_and_the_pool_goes_on(start, tmp_path):
         assert one(pool, task(4, "die", {"log": str(tmp_path / "log"), "times": 1, "how": 9})).task == 4
         (event,) = pool.events()
         assert (event.event, event.message.partition(" ")[0]) == ("worker died", "host-0")
-        assert one(pool, task(5, "surroundings", gradient=True)).values["device"] == pool.device != "auto"
 
 
 def test_nodes_that_cannot_be_used_are_named(start, monkeypatch):
