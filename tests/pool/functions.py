@@ -56,7 +56,7 @@ def die(settings, inputs, key, workspace):
     if log.stat().st_size <= settings["times"]:
         (workspace.store.folder / f"half.part{os.getpid()}").touch()
         if settings["how"] == "child" and os.fork() == 0:
-            time.sleep(6)  # with the worker's connection
+            time.sleep(3)  # with the worker's connection
             os._exit(0)
         if isinstance(settings["how"], int):
             os.kill(os.getpid(), settings["how"])

@@ -128,7 +128,7 @@ def test_nodes_that_cannot_be_used_are_named(start, monkeypatch):
 
     monkeypatch.setattr(ray_nodes.Agent, "__init__", made)
     monkeypatch.setattr(ray_nodes.Agent, "facts", lambda agent: facts.get(agent._pool.processes, here))
-    monkeypatch.setattr(ray_pool, "START", 0.5)
+    monkeypatch.setattr(ray_pool, "START", 2.0)
     actors = start(1, 2, 3, 4, 5)
     with open_pool() as pool:
         refused = [event.message for event in pool.events() if event.event == "node refused"]
@@ -140,7 +140,8 @@ def test_nodes_that_cannot_be_used_are_named(start, monkeypatch):
         refused, ("no space left", "has not started", "it has erlbench 9.9.9", "it computes by")
     ):
         assert reason in message
-    for cores, reason in ((3, "it has erlbench 9.9.9"), (0, "it has no free cores")):
+    for cores, reason, seconds in ((3, "it has erlbench 9.9.9", 9.0), (0, "it has no free cores", 0.1)):
+        monkeypatch.setattr(ray_pool, "START", seconds)
         start(cores)
         with pytest.raises(UsageError, match=reason):
             open_pool()
