@@ -252,6 +252,8 @@ class Answers(Line):
             "none as cut": {3: None},
             "masked": {0: np.ma.array(observation, mask=[True, False])},
             "texts": {0: np.array(["1", "2"])},
+            "nan as reward": {1: float("nan")},
+            "huge": {0: np.full_like(observation, 1e39)},
             "one number": {0: np.float64(1.0)},
             "list as info": {4: [1]},
             "numpy's": {1: np.float32(reward), 2: np.bool_(False), 3: np.array([False])},

@@ -79,3 +79,13 @@ def test_a_replay_is_read_while_a_row_is_being_written(filled, name):
             file.write(b"\1" * more)
         for part, before in zip(gather(replay, list(range(9))), expected):
             assert_array_equal(part, before)
+
+
+def test_a_file_that_was_replaced_is_noticed(filled):
+    replay, *_ = filled
+    replay.flush()
+    path = replay.folder / "rows.i32"
+    path.rename(path.with_suffix(".old"))
+    path.touch()
+    with pytest.raises(CellError, match="rows"):
+        replay.flush()

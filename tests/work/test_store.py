@@ -14,7 +14,7 @@ from erlbench.errors import CellError
 from erlbench.work.noise import NoiseTable, slice_of
 from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.store import Store, make_store_folder
-from erlbench.work.tasks import Counts, Output, Perturbed, Priority
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task, in_phases, timesteps_of
 from tests.calls import python
 from tests.users import FIRST, needs_root
 
@@ -45,10 +45,13 @@ def test_an_array_comes_back_read_only(store):
         store.load(Output(1, "a"))
 
 
-def test_numbers_of_purposes_and_priorities_stay():
+def test_purposes_and_tasks_are_numbered_counted_and_ordered():
     """Every stream of random numbers is of one purpose."""
     assert [*Purpose] == [*range(1, 10)]
     assert [*Priority] == [*Counts] == [*range(4)]
+    assert [timesteps_of(values) for values in ({"steps": 4, "lengths": [9]}, {"lengths": [2, 3]}, {})] == [4, 5, 0]
+    one, two, three, four = (Task(number, "es", "a:b", (), after=(9,) * (number == 3)) for number in (1, 2, 3, 4))
+    assert [task.after for task in in_phases([one], [], [two, three], [four])] == [(), (1,), (9, 1), (2, 3)]
     assert 2**30 < max(environment_seed(1, index) for index in range(50)) < 2**31
 
 

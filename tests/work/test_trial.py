@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,11 +105,22 @@ def test_an_action_that_a_step_changes_is_refused_and_no_random_number():
     assert "changes its action in step 1" in tried("InPlace").refusal
 
 
-@pytest.mark.parametrize("how", ["vector reward", "list as info"])
+@pytest.mark.parametrize("how", ["vector reward", "list as info", "nan as reward", "huge"])
 def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_environment(how):
     refusal = tried("Answers", {"how": how}).refusal
     assert "step 1" in refusal
     assert "raised" not in refusal
+
+
+@pytest.mark.parametrize("layout", [(), ("a", "b")])
+@pytest.mark.parametrize("remarks", [(), ("one", "two")])
+@pytest.mark.parametrize("unrepeatable", ["", "reward"])
+def test_an_admission_says_and_records_what_is_remarkable(layout, remarks, unrepeatable):
+    described = SimpleNamespace(layout=layout, remarks=remarks)
+    found = trial.Admission(described=described, unrepeatable=unrepeatable, tried=True)
+    assert len(found.lines("x")) == bool(layout) + len(remarks) + bool(unrepeatable)
+    known = {"unrepeatable": unrepeatable, "observation": [*layout], "remarks": [*remarks]}
+    assert found.record() == {"tried": True} | {name: value for name, value in known.items() if value}
 
 
 def wait(tell, seconds):
