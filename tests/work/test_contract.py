@@ -112,6 +112,8 @@ def test_the_last_info_and_any_info_count():
     expected = {"success": [0, np.nan], "success_ever": [1, np.nan], "info": [(np.nan,), ()]}
     np.testing.assert_equal(info_values([infos, Infos()]), expected)
     assert info_values([Infos()]) == {}
+    (never := Infos()).update({"success": False})
+    assert info_values([never]) == {"success": [0], "success_ever": [0]}
 
 
 @pytest.mark.parametrize(
