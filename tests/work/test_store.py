@@ -4,12 +4,14 @@ import errno
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import kstest
 
+from erlbench.envs.registry import problem
 from erlbench.errors import CellError
 from erlbench.work.noise import NoiseTable, slice_of
 from erlbench.work.seeding import Purpose, environment_seed, generator
@@ -53,6 +55,17 @@ def test_purposes_and_tasks_are_numbered_counted_and_ordered():
     one, two, three, four = (Task(number, "es", "a:b", (), after=(9,) * (number == 3)) for number in (1, 2, 3, 4))
     assert [task.after for task in in_phases([one], [], [two, three], [four])] == [(), (1,), (9, 1), (2, 3)]
     assert 2**30 < max(environment_seed(1, index) for index in range(50)) < 2**31
+
+
+def test_a_workspace_that_is_closed_keeps_nothing(workspace):
+    closed = []
+    env = workspace.environment(problem("tests.faults:Line-v0").env)
+    assert workspace.environment(problem("tests.faults:Line-v0").env) is env
+    env.close = lambda: closed.append("environment")
+    workspace.scratch |= {1: SimpleNamespace(close=lambda: closed.append("buffer")), 2: []}
+    workspace.close()
+    assert (closed, workspace.scratch) == (["environment", "buffer"], {})
+    assert workspace.environment(problem("tests.faults:Line-v0").env) is not env
 
 
 def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):

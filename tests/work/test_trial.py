@@ -55,7 +55,8 @@ def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
 @pytest.mark.parametrize(("limit", "used"), [("", 24), ("PATIENCE", 0), ("SECONDS", 0)])
 def test_each_stage_of_a_trial_is_told_before_it_begins(limit, used, monkeypatch):
     """And what a trial plays: three seeds, one of them again, an object that is used, all seeds again, a new object."""
-    phases, seeds = [], [7, 1_000_003, 2**31 - 1]
+    phases, closed, seeds = [], [], [7, 1_000_003, 2**31 - 1]
+    monkeypatch.setattr("tests.faults.Line.close", lambda env: closed.append(env))
     for name in ("PATIENCE", "SECONDS"):
         monkeypatch.setattr(trial, name, -1.0 if name == limit else 60.0)
     inspect(lambda kind, value: phases.append(value), "tests.faults:Line-v0", {}, True)
@@ -65,6 +66,7 @@ def test_each_stage_of_a_trial_is_told_before_it_begins(limit, used, monkeypatch
         "its import or its constructor", "close()", "its constructor", "its constructor",
         "its constructor, for the second time", "close()", "close()",
     ]  # fmt: skip
+    assert len({*map(id, closed)}) == len(closed) == 3  # one for each of the phases
     steps = 2 if limit == "SECONDS" else LIMIT
     first = phases.index("reset(seed=7)")
     assert phases[first + 1 : first + steps + 1] == [f"step {step} after reset(seed=7)" for step in range(1, steps + 1)]
