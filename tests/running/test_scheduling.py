@@ -99,6 +99,14 @@ def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
     assert [schedule_cells(three, each).forecast().at_once for each in options] == [1, 3]
 
 
+@pytest.mark.parametrize(("taken", "at_once"), [(0.85, 2), (0.95, 1)])
+def test_cells_at_once_leave_a_tenth_of_the_free_memory(tmp_path, monkeypatch, taken, at_once):
+    two, options = [make_cell("cem", tmp_path, seed=seed, processes=3) for seed in range(2)], RunOptions(8, jobs=None)
+    memory = sum(share.memory for share in schedule_cells(two, options).shares)
+    monkeypatch.setattr("erlbench.running.command.available_memory", lambda: memory / taken)
+    assert schedule_cells(two, options).forecast().at_once == at_once
+
+
 SMALL = {"population": 4, "elites": 2, "episodes": 1}
 
 
