@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.programs import needed_module
 from tests.runs import all_rows, complete, interrupt, make_cell
 
@@ -9,6 +11,7 @@ needed_module("cv2")
 needed_module("ale_py")
 
 
+@pytest.mark.slow
 def test_two_processes_and_interrupts_change_no_row_and_no_policy(tmp_path):
     settings = {"population": 4, "hidden": (8,), "activation": "relu", "reference_batch": 6}
     limit = {"max_episode_steps": 40}
