@@ -1,6 +1,7 @@
 """The gradient tasks of TD3, DDPG and SAC against autograd, and their purity."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from erlbench.algorithms.gradients.learners.sac import SoftActorBlock, SoftCriti
 from erlbench.algorithms.gradients.learners.td3 import ActorBlock, CriticBlock, twin_critics
 from erlbench.algorithms.gradients.minibatches import Minibatches, Noise
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.updates import train_actor, update_critic
+from erlbench.algorithms.gradients.updates import learner_of, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, learner_parts, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, Updates, both_rates
 from erlbench.errors import NumericalError
@@ -202,3 +203,12 @@ def test_a_task_of_normalised_critics_goes_on_from_the_count_that_it_is_given(re
     assert np.array_equal(updated(100_000), later)
     assert not np.array_equal(updated(99_999), later), "the warm-up is over"
     assert not np.array_equal(updated(0), updated(10)), "Adam goes on"
+
+
+def test_a_worker_keeps_the_four_learners_that_it_used_last(workspace):
+    made = Mock(side_effect=lambda settings, device: settings)
+    for settings in "abcdaeacde":
+        assert learner_of(workspace, made, settings)[0] == settings
+    assert made.call_count == 5
+    learner_of(workspace, made, "b")
+    assert made.call_count == 6
