@@ -103,7 +103,13 @@ def test_as_many_go_together_as_take_a_tenth_of_a_second_or_half_of_a_share(seco
 
 @pytest.mark.parametrize(
     ("how", "told"),
-    [(9, "signal 9 (SIGKILL)"), (40, "signal 40 (a real-time signal)"), ("exit", "exit code 3"), ("child", "code 3")],
+    [
+        (1, "signal 1 (SIGHUP)"),
+        (9, "signal 9 (SIGKILL)"),
+        (40, "signal 40 (a real-time signal)"),
+        ("exit", "exit code 3"),
+        ("child", "code 3"),
+    ],
 )
 def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how, told):
     with local_pool(1) as pool:
