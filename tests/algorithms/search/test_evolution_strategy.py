@@ -11,7 +11,6 @@ from scipy.stats import rankdata
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
 from erlbench.algorithms.search.esac import raw_step, smooth_l1, tuned
 from erlbench.algorithms.search.evolution_strategy import (
-    PERTURBATIONS,
     centred_ranks,
     gradient,
     gradient_tasks,
@@ -61,9 +60,11 @@ def test_blocks_add_up_in_their_order_whatever_the_order_of_results(new_fake, ta
     algorithm = new_fake(OpenAIES, OpenAIESSettings(hidden=())).algorithm
     if table:
         algorithm.context.store.hold(table)
-    random, keys = generator(3), [(7, 2, index) for index in range(PERTURBATIONS * 2 + 5)]
+    random, keys = generator(3), [(7, 2, index) for index in range(133)]
     weights = random.standard_normal(len(keys))
     weights[4] = 0.0
+    blocks = gradient_tasks(algorithm, keys, weights, 11, table)
+    assert [len(block.settings.keys) for block in blocks] == [64, 64, 5]  # other blocks would round otherwise
     found = estimate(algorithm, keys, weights, 11, table)
     assert_array_equal(found, estimate(algorithm, keys, weights, 11, table, reverse=True))
     noise = np.array([algorithm.context.store.noise(key, 11, table) for key in keys])
