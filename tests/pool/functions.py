@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +61,8 @@ def die(settings, inputs, key, workspace):
             time.sleep(3)  # with the worker's connection
             os._exit(0)
         if isinstance(settings["how"], int):
+            with suppress(OSError):  # of SIGKILL
+                signal.signal(settings["how"], signal.SIG_DFL)  # programs behind nohup ignore SIGHUP
             os.kill(os.getpid(), settings["how"])
         if settings["how"] == "hang":
             time.sleep(60)
