@@ -228,6 +228,7 @@ def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_populatio
     assert len({key for key, _ in keys}) == 3  # a key is used once
 
 
+@pytest.mark.slow
 def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, write_module):
     write_module("my_searches", re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[0])
     write_module("my_envs", "from gymnasium.envs.classic_control import PendulumEnv\nclass Mine(PendulumEnv): ...")

@@ -207,8 +207,8 @@ PAGE_S = SMALL_RUN | {"search": "my_search:BetterHalf", "options": "spread=0.02"
     ("algo", "settings"),
     [
         ("cem-rl", SMALL_RUN | {"search": "snes", "learner": "sac", "coupling": "side"}),
-        ("cem-rl", PAGE_S | {"learner": "my_learner:smoothed"}),
-        ("cem-rl", PAGE_S | {"learner": "my_learner:decayed"}),
+        pytest.param("cem-rl", PAGE_S | {"learner": "my_learner:smoothed"}, marks=pytest.mark.slow),
+        pytest.param("cem-rl", PAGE_S | {"learner": "my_learner:decayed"}, marks=pytest.mark.slow),
         ("snes", {"network": "my_policy:Echo"}),
     ],
 )
@@ -324,5 +324,6 @@ def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(write_
         policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=f"unusable:{name}"))
 
 
+@pytest.mark.slow
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
     check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})

@@ -68,6 +68,7 @@ def test_a_command_runs_no_file_that_libraries_look_for(tmp_path, program, words
     assert not (tmp_path / "sprung").exists(), (tmp_path / "sprung").read_text()
 
 
+@pytest.mark.slow
 def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path):
     for name, text in (
         ("environment", ENVIRONMENT), ("implementation", IMPLEMENTATION), ("algorithm", ALGORITHM), ("helper", ""),

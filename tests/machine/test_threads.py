@@ -98,6 +98,7 @@ def test_the_import_changes_nothing():
     assert fresh("import numpy\n" + code + "print(json.dumps([numbers(), dict(os.environ)] == [*before]))") is True
 
 
+@pytest.mark.slow
 def test_what_is_loaded_meanwhile_follows_and_has_its_own_number_afterwards():
     code = """
 import numpy

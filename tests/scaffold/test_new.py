@@ -108,6 +108,7 @@ def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp
     refuse("does not define mean_ref", "run", "--algo", "cem-rl", "--set", search, "--env", "Pendulum-v1", "--dry-run")
 
 
+@pytest.mark.slow
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
     succeed("new", "algorithm", "my-snes", "--ask-tell", "--out", tmp_path / "package")
     monkeypatch.syspath_prepend(tmp_path / "package")

@@ -56,6 +56,7 @@ def endless(changed):
     return changed(frame_skip=1_000_000_000)
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_end_is_named_with_the_seconds(endless, monkeypatch):
     monkeypatch.setattr(comparison, "SECONDS", 3.0)
     monkeypatch.setattr(comparison, "STEPS_PER_SECOND", 1e9)
