@@ -206,7 +206,9 @@ PAGE_S = SMALL_RUN | {"search": "my_search:BetterHalf", "options": "spread=0.02"
 @pytest.mark.parametrize(
     ("algo", "settings"),
     [
-        ("cem-rl", SMALL_RUN | {"search": "snes", "learner": "sac", "coupling": "side"}),
+        pytest.param(
+            "cem-rl", SMALL_RUN | {"search": "snes", "learner": "sac", "coupling": "side"}, marks=pytest.mark.slow
+        ),
         pytest.param("cem-rl", PAGE_S | {"learner": "my_learner:smoothed"}, marks=pytest.mark.slow),
         pytest.param("cem-rl", PAGE_S | {"learner": "my_learner:decayed"}, marks=pytest.mark.slow),
         ("snes", {"network": "my_policy:Echo"}),

@@ -61,7 +61,7 @@ READERS = {
     "convert to a bundle": "convert {out} --out {out}/../export.zip",
     **dict.fromkeys(("cells", "evaluations", "episodes", "tasks", "generations")),  # frames of erlbench.load_results
 }
-PLAYING = ("verify", "verify all", "play")  # they take longer than all others together
+LONG = ("verify", "verify all", "play", "convert")  # they take longer than all others together
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def complaint(reader, place, out, codes=(0, 1, 2)):
 
 
 @pytest.mark.parametrize(
-    "reader", [pytest.param(name, marks=pytest.mark.slow) if name in PLAYING else name for name in READERS]
+    "reader", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in READERS]
 )
 def test_who_reads_a_folder_reads_it_or_gives_one_message(whole, tmp_path, reader):
     """All readers together meet all attacks, each in a new copy of the run; one that is not attacked is read."""

@@ -116,6 +116,7 @@ def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
     assert "failed (population=4): " in result.stderr
 
 
+@pytest.mark.slow
 def test_a_trial_that_trains_nobody_has_no_value(tmp_path):
     """Its score would be an untrained policy's, which no report compares."""
     words = "tune --algo ddpg --env InvertedPendulum-v5 --seeds 1 --total-timesteps 300 --trials 3 --processes 0"
