@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +31,7 @@ OWN = "erlbench"
 MODELS = ("model", "sim.model", "physics.model.ptr", "_env.physics.model.ptr")  # of an environment: where MjModel is
 PATHS = ("paths", "npaths", "nbuffer", "signature")  # of a model; and the addresses in `paths`
 RENDERERS = {"OpenGL": "PyOpenGL", "glfw": "glfw"}  # modules that MUJOCO_GL chooses; no number depends on them
+PYTHONS = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))  # folders of the standard library
 WORDS = {"versions": "package {}", "modules": "source of module {}", "files": "file of {}"}
 
 
@@ -55,8 +55,7 @@ def import_modules(report: object, names: Iterable[str]) -> dict[str, str]:
 
 def _is_pythons(file: str) -> bool:
     """Whether a file is of the standard library."""
-    folders = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-    return file.startswith(tuple(f"{path}/" for path in folders)) and "-packages/" not in file
+    return file.startswith(PYTHONS) and "-packages/" not in file
 
 
 def describe_files(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -75,23 +74,31 @@ def _owner(file: str) -> tuple[str, str] | None:
     """Name and version of the distribution that installed a file; a module's name may be any."""
     for path in filter(None, sys.path):
         if file.startswith(f"{path}/"):
-            top = re.split(r"[/.]", file[len(path) + 1 :])[0]
-            for name in _distributions().get(top, ()):
-                if distribution := _installed(name, path):
-                    return distribution
+            top = _top(file[len(path) + 1 :])
+            if top in _installed(path):
+                return _named(path, top)
     return None
 
 
-_distributions = cache(metadata.packages_distributions)  # by top-level module
+@cache
+def _installed(place: str) -> dict[str, metadata.Distribution]:
+    """What is installed in a folder, and not only developed there, by the first parts of its files' paths."""
+    distributions: dict[str, metadata.Distribution] = {}
+    for distribution in metadata.distributions(path=[place]):
+        for top in {_top(line) for line in (distribution.read_text("RECORD") or "").splitlines()}:
+            distributions.setdefault(top, distribution)
+    return distributions
 
 
 @cache
-def _installed(name: str, place: str) -> tuple[str, str] | None:
-    """Name and version of a distribution in the folder `place`; None where somebody only develops it there."""
-    distribution = metadata.distribution(name)
-    if not distribution.read_text("RECORD") or f"{distribution.locate_file('')}".rstrip("/") != place:
-        return None
+def _named(place: str, top: str) -> tuple[str, str]:
+    distribution = _installed(place)[top]
     return distribution.name, distribution.version
+
+
+def _top(path: str) -> str:
+    """The top-level module of a file."""
+    return path.partition("/")[0].partition(".")[0]
 
 
 def file_digest(path: str | Path) -> str:

@@ -75,9 +75,9 @@ class Inspection:
         """
         try:
             while True:
-                code, lines = self._process.poll(), self._read_lines()
-                if code is not None or (ANSWER in lines and not last):
-                    return (decode(lines[ANSWER], {}), "") if ANSWER in lines else (None, self._failure(lines, code))
+                code, line = self._process.poll(), self._last_line(ANSWER)
+                if code is not None or (line and not last):
+                    return (decode(json.loads(line)[1], {}), "") if line else (None, self._failure(code))
                 if time.monotonic() > self._ends:
                     self._process.kill()
                 time.sleep(POLL_INTERVAL)
@@ -85,20 +85,24 @@ class Inspection:
             self._process.kill()
             raise
 
-    def _failure(self, lines: dict[str, Any], code: int | None) -> str:
+    def _failure(self, code: int | None) -> str:
         """Why there is no answer."""
         assert code is not None
+        line = self._last_line(PHASE)
+        phase = json.loads(line)[1] if line else "its import"
         if -code == signal.SIGALRM or time.monotonic() > self._ends:
-            return f"it takes more than {self._limit:g} s in {lines[PHASE]}"
+            return f"it takes more than {self._limit:g} s in {phase}"
         if code in UNWRITTEN:
             return "its answer cannot be written: " + "; ".join(ADVICE[code])
         end = f"signal {-code}, {signal_name(-code)}" if code < 0 else f"exit code {code}"
-        return f"it ended its process in {lines[PHASE]} ({end})"
+        return f"it ended its process in {phase} ({end})"
 
-    def _read_lines(self) -> dict[str, Any]:
-        """The last of each kind of lines."""
-        data = os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0)
-        return {PHASE: "its import"} | dict(json.loads(line) for line in data.splitlines(True) if line.endswith(b"\n"))
+    def _last_line(self, kind: str) -> bytes:
+        """The last line of a kind that is written to its end; empty where there is none. There may be thousands."""
+        data = b"\n" + os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0)
+        end = data.rfind(b"\n") + 1
+        begin = data.rfind(f'\n["{kind}", '.encode(), 0, end) + 1
+        return data[begin : data.find(b"\n", begin)] if begin else b""
 
 
 def main() -> None:

@@ -197,13 +197,13 @@ def test_a_process_finds_modules_of_the_current_folder_last(tmp_path, monkeypatc
 
 def test_threads_that_wait_for_one_process_get_the_same_answer(monkeypatch):
     """The one that sees its end closes the file that all others read."""
-    read = Inspection._read_lines
+    read = Inspection._last_line
 
-    def slowly(inspection):
+    def slowly(inspection, kind):
         time.sleep(0.01)
-        return read(inspection)
+        return read(inspection, kind)
 
-    monkeypatch.setattr(Inspection, "_read_lines", slowly)
+    monkeypatch.setattr(Inspection, "_last_line", slowly)
     inspection = Inspection(answer_and_wait, 7, limit=0.3)
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda number: inspection.answer(last=number % 2 == 0), range(8)))
