@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -68,11 +69,12 @@ def running_means(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(mean=rows["r"].rolling(WINDOW, min_periods=1).mean())
 
 
+@cache
 def thinned(count: int, most: int) -> np.ndarray:
     """At most `most` of the indices 0 to `count` - 1, evenly spaced, the first and the last among them."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
+    indices = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+    indices.flags.writeable = False
+    return indices
 
 
 def points(

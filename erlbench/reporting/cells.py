@@ -33,6 +33,8 @@ KEY = ("env", "name", "seed", *GROUP[1:])  # what runs share only where they are
 
 def list_rows(frame: pd.DataFrame) -> list[Any]:
     """The rows of a frame as `itertuples` has them, whose class is made once for all frames of the same columns."""
+    if not len(frame):
+        return []
     return [*map(_row_class(*frame)._make, zip(frame.index, *(frame[name].tolist() for name in frame)))]
 
 

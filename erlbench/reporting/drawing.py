@@ -5,6 +5,7 @@ The page has every list once; charts name it by its index.
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from collections.abc import Sequence
@@ -201,5 +202,8 @@ class ChartData:
 
 def _round(values: Array) -> list[float | None]:
     """Numbers that are short in JSON: five digits, whole ones without a point; None for what is not finite."""
-    rounded = (float(f"{value:.{DIGITS}g}") for value in values.tolist())
+    texts = ", ".join([f"%.{DIGITS}g"] * len(values)) % tuple(values.tolist())
+    if "e" not in texts and "n" not in texts:  # neither an exponent, nor nan or inf
+        return list(json.loads(f"[{texts}]"))
+    rounded = map(float, texts.split(", ") if texts else ())
     return [int(value) if value.is_integer() else value if math.isfinite(value) else None for value in rounded]
