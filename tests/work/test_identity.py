@@ -8,7 +8,15 @@ from types import SimpleNamespace
 import gymnasium
 import pytest
 
-from erlbench.work.identity import changes, file_digest, last_identity, list_identities, model_digest, named_files
+from erlbench.work.identity import (
+    changes,
+    describe_files,
+    file_digest,
+    last_identity,
+    list_identities,
+    model_digest,
+    named_files,
+)
 
 ONE = {"versions": {"numpy": "1", "glfw": "2"}, "modules": {"m": "a"}, "files": {"s.f": "a"}, "model": "a"}
 
@@ -35,6 +43,24 @@ def test_starts_without_an_identity_are_passed_over():
     assert list_identities(meta) == [ONE, ONE | {"model": "b"}]
     assert last_identity(meta) == ONE | {"model": "b"}
     assert last_identity({"starts": [{}]}) == {}
+
+
+def test_a_module_belongs_to_what_has_installed_its_file_and_not_to_what_develops_it(tmp_path, monkeypatch):
+    for name, text in {
+        "Installed_Name-1.5.dist-info/METADATA": "Metadata-Version: 2.1\nName: Installed-Name\nVersion: 1.5\n",
+        "Installed_Name-1.5.dist-info/RECORD": "package/__init__.py,,\nmodule.py,,\n../../../bin/tool,,\n",
+        "developed-2.dist-info/METADATA": "Metadata-Version: 2.1\nName: developed\nVersion: 2\n",
+        "developed-2.dist-info/RECORD": "__editable__.developed-2.pth,,\ndeveloped-2.dist-info/METADATA,,\n",
+        "package/__init__.py": "", "package/part.py": "", "module.py": "", "developed/__init__.py": "new = 1",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    files = {name: str(tmp_path / name) for name in ("package/__init__.py", "package/part.py", "module.py")}
+    developed = tmp_path / "developed" / "__init__.py"
+    assert describe_files({**files, "developed": str(developed)}) == {
+        "versions": {"Installed-Name": "1.5"}, "modules": {"developed": file_digest(developed)}
+    }  # fmt: skip
 
 
 def test_files_are_found_in_any_part_of_a_setting(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Trying an environment: what its seed does not decide is found, mended where that can be done, and named."""
 
 import errno
+import json
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -193,6 +195,20 @@ def test_a_process_finds_modules_of_the_current_folder_last(tmp_path, monkeypatc
     assert [*late, *before] == sys.path
     monkeypatch.chdir(Path(inspection.__file__).parents[2])
     assert inspection.module_paths() == (sys.path, [])
+
+
+def tell_much(tell, count):
+    for number in range(count):
+        tell("phase", f"step {number}")
+    time.sleep(0.2)  # the driver looks every 10 ms
+    return count
+
+
+def test_of_all_lines_of_a_process_its_answer_alone_is_parsed(monkeypatch):
+    loads = Mock(wraps=json.loads)
+    monkeypatch.setattr(inspection.json, "loads", loads)
+    assert Inspection(tell_much, 1000, limit=60.0).answer() == (1000, "")
+    assert loads.call_count == 1
 
 
 def test_threads_that_wait_for_one_process_get_the_same_answer(monkeypatch):
