@@ -60,10 +60,11 @@ class Display:
         self._cells, self._ended = cells, 0
         self._lock = threading.RLock()
         draws = self._console.is_interactive and not self._quiet
-        words = TextColumn("{task.fields[words]}", markup=False, style="dim", table_column=_cut(2))
+        cell = TextColumn("{task.description}", markup=False, table_column=Column(ratio=2))
+        words = TextColumn("{task.fields[words]}", markup=False, style="dim", table_column=Column(ratio=3))
         self._progress = _Picture(
-            TextColumn("{task.description}", markup=False, table_column=_cut(1)), BarColumn(12), TimeRemainingColumn(),
-            words, console=self._console, auto_refresh=False, transient=True, expand=True,
+            cell, BarColumn(12), TimeRemainingColumn(), words,
+            console=self._console, auto_refresh=False, transient=True, expand=True,
             speed_estimate_period=WINDOW, get_time=lambda: time.monotonic(), disable=not draws,
         )  # fmt: skip
         self._progress.add_task("", total=cells, words="")  # of all cells together
@@ -128,10 +129,6 @@ class Display:
                 return bar
         self._progress.add_task(cell, total=total, words="", printed=time.monotonic())
         return self._progress.tasks[-1]
-
-
-def _cut(ratio: int) -> Column:
-    return Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
 
 
 def _time_left(bar: Task) -> str:

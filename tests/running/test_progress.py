@@ -57,7 +57,10 @@ def test_a_terminal_has_bars_narrower_than_itself_and_keeps_the_lines_that_stay(
     console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
     display = Display(console=console)
     assert console.file.getvalue().endswith("\x1b[?25h")  # the cursor stays, whatever ends or suspends the process
-    display.update(f"{'a long name' * 9}, seed 10", 10**8, 10**9, "words " * 20)
+    display.update(f"{'a long name ' * 9}, seed 10", 10**8, 10**9, "words " * 20 + "ends")
+    picture = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", console.file.getvalue())
+    assert "seed 10" in picture  # no letter is lost
+    assert "ends" in picture
     display.finished("cell 1", "done")
     display.close()
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", console.file.getvalue()))
