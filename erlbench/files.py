@@ -20,7 +20,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import CellError, UsageError
+from erlbench.errors import ADVICE, CellError, UsageError
 
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
@@ -145,8 +145,10 @@ def restore_hint(path: Path) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be read, in a few words."""
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    """Why a file cannot be read or written, in a few words, with what helps against a full disk and the like."""
+    if not isinstance(error, OSError):
+        return str(error)
+    return "; ".join(ADVICE.get(error.errno or 0, ())) or error.strerror or str(error)
 
 
 def plain(value: Any, depth: int = DEPTH) -> Any:
