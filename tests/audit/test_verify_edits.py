@@ -67,7 +67,6 @@ def test_an_edit_is_found_by_what_the_table_names(folder, edit):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit", [edit for edit in EDITS if edit.renewed in (AGAIN, NOTHING)], ids=lambda edit: edit.what
 )
