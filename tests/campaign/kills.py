@@ -1,4 +1,4 @@
-"""Kills of workers, the fork server, second processes and drivers, at any moment: the rows must be the same."""
+"""Kills of workers, the fork server and drivers, at any moment: the rows must be the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.processes import alive, children, command, kill, processes_below, sto
 from tests.runs import all_rows, make_cell
 
 ALGORITHMS = tuple(registry.ALGORITHMS)
-SECOND = "second process"
 VICTIMS = ("worker", "all workers", "fork server", "driver", "driver, by SIGTERM", "driver, by SIGINT")
 KILLS = 3  # at most, in one trial
 SAVING = 0.25  # share of the attacks that wait for a checkpoint that is being written
@@ -25,8 +24,7 @@ def trial(trial: Trial) -> None:
     """One run that is attacked up to three times and continued until it is done."""
     draw = trial.random
     algo = ALGORITHMS[trial.number % len(ALGORITHMS)]
-    victims = (*VICTIMS, SECOND) if registry.find(algo).critic_updates else VICTIMS
-    victim = victims[(trial.number + trial.number // len(ALGORITHMS)) % len(victims)]
+    victim = VICTIMS[(trial.number + trial.number // len(ALGORITHMS)) % len(VICTIMS)]
     expected, seconds = _whole(algo, trial.shared)
     words, cell = _words(algo, trial.folder), make_cell(algo, trial.folder / "results", steps=_steps(algo))
     stores: list[Path] = []
@@ -76,10 +74,7 @@ def _targets(driver: int, victim: str) -> list[int]:
     """The processes of a run that are to be killed."""
     servers = [pid for pid in children(driver) if "forkserver" in command(pid)]
     workers = [pid for server in servers for pid in children(server)]
-    second = [pid for worker in workers for pid in children(worker)]
-    return {"worker": workers[:1], "all workers": workers, "fork server": servers, SECOND: second[:1]}.get(
-        victim, [driver]
-    )
+    return {"worker": workers[:1], "all workers": workers, "fork server": servers}.get(victim, [driver])
 
 
 def _whole(algo: str, shared: Path) -> tuple[dict[str, list[dict[str, str]]], float]:
