@@ -131,6 +131,15 @@ class Interruption(threading.local):
         finally:
             self.allowed = before
 
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Inside, it may not, as another process waits for the rest of what is done there."""
+        before, self.allowed = self.allowed, False
+        try:
+            yield
+        finally:
+            self.allowed = before
+
 
 INTERRUPTION = Interruption()
 

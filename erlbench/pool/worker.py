@@ -22,7 +22,7 @@ import multiprocess
 from multiprocess import forkserver, resource_tracker, util
 
 from erlbench.errors import ErlbenchError
-from erlbench.machine.process import PRELOAD, end_with_parent, prepare_libraries
+from erlbench.machine.process import INTERRUPTION, PRELOAD, end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import task_error
 from erlbench.work.store import Store, make_store_folder, shared_memory_folder
@@ -143,9 +143,9 @@ def _surroundings() -> Iterator[None]:
 
     That is one BLAS thread, no `__main__` to import again, a path of modules that does not begin with the current
     folder, where a `random.py` would take the place of Python's, and blocked signals: they often go to all processes
-    of a run, and the fork server has to outlive them for the driver to save.
+    of a run, and the fork server has to outlive them for the driver to save. One that another thread takes waits, too.
     """
-    with LOCK:
+    with LOCK, INTERRUPTION.hold():
         before, main = dict(os.environ), sys.modules["__main__"]
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
         try:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -9,9 +10,12 @@ import time
 import multiprocess
 import numpy as np
 import pytest
+from multiprocess import reduction
 
 from erlbench.errors import Interrupted, TaskError
+from erlbench.machine.process import INTERRUPTION
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
+from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Result
 
 from .helpers import local_pool, one, results, task
@@ -169,6 +173,27 @@ def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path,
         events = [event.message for event in pool.events()]
     assert re.match(r"task [12] \(test\) or one of the [12] sent with it, worker process", events[0])
     assert ["task 2 (test), worker" in message for message in events] == [False, True, True]
+
+
+def test_a_signal_while_a_worker_starts_waits_until_it_has(monkeypatch):
+    """The kernel gives a signal to any thread that does not block it, and Python runs its handler in the main one."""
+    stop, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=ended.wait, daemon=True)
+    thread.start()
+    send = reduction.sendfds
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.wait(5.0)
+        send(*given)
+
+    with local_pool(1) as pool, catch_signals(stop):
+        monkeypatch.setattr(reduction, "sendfds", interrupted)
+        with INTERRUPTION.allow():
+            pool.submit([task(1)])
+        assert results(pool, 1)[1].task == 1
+    ended.set()
+    assert stop.is_set()
 
 
 def test_a_worker_that_cannot_be_started_is_tried_for_three_seconds(monkeypatch):
