@@ -3,6 +3,7 @@
 import csv
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -140,3 +141,11 @@ def test_the_exit_code_is_0_for_equal_or_intended_1_for_other_differences_and_2_
     for words in (("z",), ("a", "--only", "run"), ("a", "--only", "runs", "--skip", "runs"), ("a", "--intended", "z")):
         assert compare_commits(*words).exit_code == 2
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_processes_that_a_command_does_not_wait_for_are_counted():
+    burn = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"]
+    leave = [sys.executable, "-c", f"import subprocess; subprocess.Popen({burn})"]
+    trees = "from benchmarks.compare_commits.trees import measure_cpu"
+    measure = f"import subprocess; {trees}; print(measure_cpu(lambda: subprocess.run({leave})))"
+    assert 0.5 < float(subprocess.check_output([sys.executable, "-c", measure], cwd=ROOT)) < 1.5

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compare_commits.compare import ROWS, Evidence, columns_of_rows, read_report, read_runs
-from benchmarks.compare_commits.trees import CaseError, Ended, Tree
+from benchmarks.compare_commits.trees import CaseError, Ended, Tree, measure_cpu
 
 HERE = Path(__file__).parent
 CASES: Mapping[str, Any] = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))
@@ -120,6 +120,10 @@ def verify(tree: Tree, folder: Path, stored: Path) -> Evidence:
     return {"lines": table, "summary": {"last line": text.strip().splitlines()[-1]}}
 
 
+def _run_words(tree: Tree, words: list[str], folder: Path) -> Ended:
+    return require(tree.erlbench(words, folder))
+
+
 def measure_bench(name: str, trees: tuple[Tree, Tree], stored: Path, turns: int) -> tuple[float, float]:
     """The least processor time of a row in seconds, for either tree, in turns A B A B; short rows get more turns."""
     seconds: tuple[list[float], list[float]] = [], []
@@ -128,5 +132,5 @@ def measure_bench(name: str, trees: tuple[Tree, Tree], stored: Path, turns: int)
             folder = tree.work / "bench" / name / str(len(measured))
             folder.mkdir(parents=True)
             words = split_words(CASES["bench"][name], stored, folder / "out")
-            measured.append(require(tree.erlbench(words, folder)).cpu)
+            measured.append(measure_cpu(partial(_run_words, tree, words, folder)))
     return min(seconds[0]), min(seconds[1])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import click
 STORED = "results"  # the repository's runs
 PROBE = "import erlbench, erlbench.algorithms as a; print(erlbench.__file__, *a.__path__)"
 POLL = 0.02  # seconds
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class CaseError(Exception):
@@ -29,7 +32,6 @@ class Ended(NamedTuple):
     code: int
     out: str
     err: str
-    cpu: float  # seconds of processor time, with the processes that it waited for
 
 
 def resolve(name: str, root: Path) -> str:
@@ -54,6 +56,22 @@ def extract(commit: str, folder: Path, root: Path, with_stored: bool = True) -> 
         if ended.returncode:
             raise click.ClickException(f"{command[0]} cannot write the files of {commit}: {ended.stderr.strip()}")
     archive.unlink()
+
+
+def measure_cpu(function: Callable[[], object]) -> float:
+    """Seconds of processor time of all processes that a function starts, until the last of them has ended.
+
+    Those that their parents do not wait for become children of this process, which must have no other.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+    function()
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
 
 
 @dataclass
@@ -92,23 +110,22 @@ class Tree:
                 command, cwd=folder, env={**os.environ, **variables}, stdout=out, stderr=err, start_new_session=True
             )
             try:
-                code, cpu = self._wait(process, until)
+                code = self._wait(process, until)
             finally:
                 if process.returncode is None:
                     os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
         texts = [path.read_text(errors="replace") for path in outputs]
-        return Ended(code, texts[0], texts[1], cpu)
+        return Ended(code, *texts)
 
-    def _wait(self, process: subprocess.Popen[bytes], until: Callable[[], bool] | None) -> tuple[int, float]:
+    def _wait(self, process: subprocess.Popen[bytes], until: Callable[[], bool] | None) -> int:
         end = time.monotonic() + self.timeout
-        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        while process.poll() is None:
             if self.stopped or time.monotonic() > end:
                 raise CaseError("stopped" if self.stopped else f"not done after {self.timeout:g} s")
             if until and until():
-                return -signal.SIGKILL, 0.0
+                return -signal.SIGKILL
             time.sleep(POLL)
-        process.returncode = os.waitstatus_to_exitcode(ended[1])
         if until:
             raise CaseError("the run ended before it could be killed")
-        return process.returncode, ended[2].ru_utime + ended[2].ru_stime
+        return process.returncode
