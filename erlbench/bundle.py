@@ -24,7 +24,7 @@ from typing import Any
 import tomli_w
 
 from erlbench.errors import UsageError, warn
-from erlbench.files import Unusable, new_file, read_bytes, read_json, read_toml, readable, reason, table_in
+from erlbench.files import Unusable, new_file, read_bytes, read_json, read_toml, readable, reason, table_in, writable
 from erlbench.records import run as records
 from erlbench.records.run import ASIDE, CONFIG, EVENTS, KIND, META, POLICIES, STATUS
 
@@ -106,15 +106,16 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
     runs = _find_runs(folders, hide := name_hider())
     new, named = target.with_name(f".{target.name}"), ""
     try:
-        with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in _read_files(runs, hide):
-                text = name + data.decode(errors="replace") if Path(name).name in (*SMALL, STUDY) else name
-                named = named or (name if hide(text) != text else "")
-                archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
-        _list_files(new)  # what can be read again, and nothing else, is a bundle
-        new.replace(target)
-    except (OSError, Unusable) as error:
-        raise UsageError(f"{target} cannot be written: {reason(error)}") from error
+        with writable(target):
+            with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
+                for name, data in _read_files(runs, hide):
+                    text = name + data.decode(errors="replace") if Path(name).name in (*SMALL, STUDY) else name
+                    named = named or (name if hide(text) != text else "")
+                    archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
+            _list_files(new)  # what can be read again, and nothing else, is a bundle
+            new.replace(target)
+    except Unusable as error:
+        raise UsageError(f"{target} cannot be written: {error}") from error
     finally:
         with suppress(OSError):
             new.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ regular files are read, bounded in size, depth and numbers. What is written goes
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -20,13 +21,14 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import ADVICE, CellError, UsageError
+from erlbench.errors import ADVICE, CellError, ErlbenchError, UsageError
 
 SMALL = 16 * 2**20  # bytes of a TOML or JSON file; what the suite writes is below 100 KiB
 LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 # A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DIGITS = 2**63  # integers stay below it, as in TOML
 Values = Mapping[str, Any]  # by name, as a TOML file holds settings
 Table = dict[str, Any]  # of a TOML or JSON file
@@ -129,11 +131,12 @@ def readable(path: Path, name: str = "", advice: str = "") -> Iterator[None]:
 
 @contextmanager
 def writable(path: Path, advice: str = "") -> Iterator[None]:
-    """Inside, an OSError becomes a `UsageError`: `path` cannot be written, and why."""
+    """Inside, an OSError becomes a `UsageError`: `path` cannot be written, and why; a full disk an `ErlbenchError`."""
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {reason(error)}{advice}") from error
+        kind = ErlbenchError if error.errno in FULL else UsageError
+        raise kind(f"{path} cannot be written: {reason(error)}{advice}") from error
 
 
 def restore_hint(path: Path) -> str:

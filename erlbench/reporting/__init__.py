@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +13,8 @@ import pandas as pd
 
 from erlbench import errors
 from erlbench.bundle import STUDY, is_bundle, open_bundles
-from erlbench.errors import ErlbenchError, UsageError, check_known, explain
-from erlbench.files import new_file, refuse_links
+from erlbench.errors import ErlbenchError, UsageError, check_known
+from erlbench.files import new_file, refuse_links, writable
 from erlbench.records.read import ignore
 from erlbench.records.run import run_folders
 from erlbench.reporting.answers import answer_study
@@ -201,13 +200,10 @@ def _list_reference_pages(reference: Path, studies: Mapping[str, Study]) -> list
     return pages
 
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 def _write(options: ReportOptions, pages: Sequence[PageCells], runs: pd.DataFrame, warnings: Warnings) -> Path:
     """Write the report, then replace an earlier one; the path of its `index.html`."""
     out = options.out
-    try:
+    with writable(out, "; choose another folder by --out"):
         prepare_folder(out)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder:
             new = Path(folder)
@@ -218,11 +214,6 @@ def _write(options: ReportOptions, pages: Sequence[PageCells], runs: pd.DataFram
                     place.mkdir(exist_ok=True)
                 else:
                     path.replace(place)
-    except OSError as error:
-        if error.errno in FULL:
-            raise ErlbenchError(f"the report is not written: {explain(error, out)}") from error
-        reason = error.strerror or error
-        raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
     if left_out := sum(LEFT_OUT in warning for warning in warnings.remarks):
         raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
     return index

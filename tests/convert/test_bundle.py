@@ -2,8 +2,10 @@
 
 import json
 import re
+import resource
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from erlbench.bundle import name_hider, open_bundles, write_bundle
 from erlbench.errors import UsageError
 from erlbench.experiment import studies
 from erlbench.records.run import REDACTED, config_hash, file_checksum
-from tests.calls import succeed
+from tests.calls import python, succeed
 from tests.files import contents, edit_json
 from tests.reporting.make_runs import make_run
 
@@ -151,6 +153,16 @@ def test_only_a_bundle_is_replaced(tmp_path, run):
         write_bundle([run], tmp_path / "z.zip")
     assert (tmp_path / "x.zip").read_bytes() == b"my thesis"
     assert not (tmp_path / ".z.zip").exists()
+
+
+def test_a_bundle_without_room_is_a_fault_of_the_machine_and_leaves_nothing(tmp_path, run):
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (500, 500))  # as on a full disk
+    words = "-m", "erlbench", "convert", run, "--to", "bundle", "--out", tmp_path / "z.zip"
+    done = python(*words, preexec_fn=limit)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "z.zip" in done.stderr
+    assert "ulimit -f" in done.stderr
+    assert not [*tmp_path.glob("*z.zip*")]
 
 
 def test_commands_read_a_bundle_of_a_real_run_as_a_folder(tmp_path, home, monkeypatch):
