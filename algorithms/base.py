@@ -203,6 +203,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     def ask(self) -> list[Task]:
         """The tasks that may start now; none means: wait for a result, or, with none in flight, the end."""
         tasks = self._ask()
+        if not isinstance(tasks, list) or not all(isinstance(task, Task) for task in tasks):
+            raise CellError(f"_ask of {type(self).__name__} must return a list of tasks, not {tasks!r:.80}")
         self.check_declared(tasks)
         return tasks
 

@@ -20,15 +20,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from erlbench.algorithms.base import Counters
-from erlbench.records.schema import NO_INDIVIDUALS, EpisodeRow, GenerationRow, TaskRow
+from erlbench.errors import CellError
+from erlbench.records.schema import NO_INDIVIDUALS, EpisodeRow, GenerationRow, TaskRow, header
 from erlbench.running.orders import Request
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
+COUNTED = frozenset(header(GenerationRow))  # columns of every algorithm
 INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # values of an episode's infos, or none
 
 
@@ -112,9 +115,19 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
 
 
 def generation_row(
-    counters: Counters, metrics: Mapping[str, float], asynchrony: Asynchrony, clock: Clock
+    counters: Counters, metrics: Any, asynchrony: Asynchrony, clock: Clock
 ) -> GenerationRow:
-    """An update of the search distribution; `metrics` are the algorithm's columns."""
+    """An update of the search distribution; `metrics` are the algorithm's columns.
+
+    Raises `CellError` for other values than numbers, and for the name of another column.
+    """
+    if not isinstance(metrics, Mapping):
+        raise CellError(f"the algorithm's metrics must be numbers by the names of columns, not {metrics!r:.80}")
+    for name, value in metrics.items():
+        if name in COUNTED:
+            raise CellError(f"the algorithm's metrics have a column '{name}', as train.csv has; give it another name")
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise CellError(f"the algorithm's metrics must be numbers, and '{name}' is {value!r:.80}")
     return GenerationRow(
         generation=counters.generation,
         timesteps=counters.timesteps,

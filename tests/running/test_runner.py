@@ -10,6 +10,7 @@ import threading
 from dataclasses import replace
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 import tomli_w
 
@@ -177,6 +178,25 @@ def test_a_run_whose_algorithm_stops_below_its_budget_is_not_done(tmp_path, monk
     steps = rows(cell.directory, "train.csv")[-1]["timesteps"]
     assert (status(cell)["status"], int(steps) < 1000) == ("failed", True)
     assert f"cem asked for no task after {steps} steps" in status(cell)["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "named"),
+    [
+        ("_ask", None, "_ask of CEM must return a list of tasks, not None"),
+        ("_ask", [3], r"not \[3\]"),
+        ("metrics", None, "not None"),
+        ("metrics", {"a": "x"}, "'a' is 'x'"),
+        ("metrics", {"a": np.ones(2)}, "'a' is array"),
+        ("metrics", {"timesteps": 1.0}, "'timesteps', as train.csv has"),
+    ],
+)
+def test_what_an_algorithm_may_not_give_is_named(tmp_path, monkeypatch, method, value, named):
+    monkeypatch.setattr(registry.find("cem"), method, lambda self: value)
+    cell = make_cell("cem", tmp_path)
+    assert run(cell) == 1
+    assert re.search(named, status(cell)["message"])
+    assert not (cell.directory / "error.txt").exists()
 
 
 @pytest.mark.parametrize(
