@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from erlbench.envs.catalogue import installed
+
 PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver", "pdflatex": "texlive-latex-recommended",
     "osmesa": "libosmesa6", "zsh": "zsh", "fish": "fish"}  # fmt: skip
 LIBRARIES = {"osmesa": "OSMesa"}
@@ -35,3 +37,9 @@ def missing(programs: Iterable[str]) -> dict[str, str]:
 def needed_module(name: str) -> Any:
     """A module of an extra; without it the file's tests are left out, and fail where all tests must run."""
     return importlib.import_module(name) if os.environ.get(TEST_ALL) else pytest.importorskip(name)
+
+
+def needed_extra(name: str) -> None:
+    """Skip a test without an extra, such as PyBullet on Python 3.12; it fails where all tests must run."""
+    if name and not installed(name) and not os.environ.get(TEST_ALL):
+        pytest.skip(f"needs the extra {name}")

@@ -114,9 +114,7 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
         yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *info_values)
 
 
-def generation_row(
-    counters: Counters, metrics: Any, asynchrony: Asynchrony, clock: Clock
-) -> GenerationRow:
+def generation_row(counters: Counters, metrics: Any, asynchrony: Asynchrony, clock: Clock) -> GenerationRow:
     """An update of the search distribution; `metrics` are the algorithm's columns.
 
     Raises `CellError` for other values than numbers, and for the name of another column.

@@ -1,7 +1,5 @@
 """The list of environments against the environments themselves, their presets, and extras that are not there."""
 
-import os
-
 import gymnasium
 import pytest
 from gymnasium.envs.classic_control import PendulumEnv
@@ -9,13 +7,12 @@ from gymnasium.envs.classic_control import PendulumEnv
 from erlbench.envs import catalogue
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from tests.programs import TEST_ALL
+from tests.programs import needed_extra
 
 
 @pytest.mark.parametrize("row", catalogue.LISTED.values(), ids=lambda row: row.id)
 def test_what_is_listed_is_what_is_made(row):
-    if row.extra and not catalogue.installed(row.extra) and not os.environ.get(TEST_ALL):
-        pytest.skip(f"needs the extra {row.extra}")  # make test-newest lacks dm_control, 3.12 PyBullet
+    needed_extra(row.extra)
     found = problem(row.id)
     listed = (row.observation, row.action, row.limit, row.discrete)
     assert (found.observation_size, found.action_size, found.env.max_episode_steps, found.discrete) == listed

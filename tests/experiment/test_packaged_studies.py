@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from erlbench.envs.catalogue import extra_of
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.studies import STUDY_KEYS, load_studies
@@ -17,12 +18,19 @@ from erlbench.experiment.toml_file import toml_key
 from erlbench.reporting.published import read_published
 from tests.experiment.requested import cells_of
 from tests.experiment.study_cell_list import cell_lines, stored_lines, table_studies
+from tests.programs import needed_extra
+
+
+def _need_extras(study):
+    for env in {env for profile in table_studies()[study].profiles.values() for env in profile.envs}:
+        needed_extra(extra_of(env))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("study", table_studies())
 def test_each_study_can_be_estimated(study, profile):
     """As is done for a dry run, and before the first cell of a run."""
+    _need_extras(study)
     for cell in cells_of(study=study, profile=profile, seeds="0,"):
         assert 0 < estimate(cell, problem(cell.env, cell.env_settings), 1).core_seconds < math.inf
 
@@ -49,6 +57,7 @@ def test_the_list_has_no_other_study():
 
 @pytest.mark.parametrize("study", table_studies())
 def test_the_cells_of_a_study_are_those_of_the_list(study):
+    _need_extras(study)
     lines = [line for profile in table_studies()[study].profiles for line in cell_lines(study, profile)]
     assert lines == [line for line in stored_lines() if line.startswith(f"{study} ")]
 
