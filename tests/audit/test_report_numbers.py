@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from rliable import metrics
 from scipy import stats
 from statsmodels.stats import weightstats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 
 from tests.audit.verdict_rates import rank_p
+from tests.programs import needed_module
 from tests.reporting.compare import run_report
 from tests.reporting.make_runs import make_run
 
@@ -99,6 +99,7 @@ def test_pairs_are_those_of_statsmodels(report):
 
 
 def test_aggregate_beside_rliable(report):
+    metrics = needed_module("rliable.metrics")
     envs, names = (sorted({key[place] for key in report.final}) for place in (0, 1))
     scores = {name: np.stack([report.final[env, name] for env in envs], axis=1) for name in names}
     random = pd.read_csv(files("erlbench.reporting") / "random_scores.csv").set_index("env").random[envs].to_numpy()
