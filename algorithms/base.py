@@ -252,7 +252,7 @@ class Algorithm(ABC, Generic[Settings, State]):
         """Parameters of the policy to report, usually the distribution's mean."""
 
     def metrics(self) -> dict[str, float]:
-        """Further columns for train.csv, one row per generation."""
+        """Further columns for train.csv: numbers by names that it does not have yet, one row per generation."""
         return {}
 
     def measured(self) -> dict[str, float]:

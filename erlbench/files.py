@@ -28,7 +28,7 @@ LARGE = 2**30  # bytes of a CSV file
 DEPTH = 32  # levels of tables and lists within each other
 # A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # faults of the machine, not of the command
 DIGITS = 2**63  # integers stay below it, as in TOML
 Values = Mapping[str, Any]  # by name, as a TOML file holds settings
 Table = dict[str, Any]  # of a TOML or JSON file

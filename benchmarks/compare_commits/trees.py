@@ -19,7 +19,7 @@ import click
 STORED = "results"  # the repository's runs
 PROBE = "import erlbench, erlbench.algorithms as a; print(erlbench.__file__, *a.__path__)"
 POLL = 0.02  # seconds
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
 
 
 class CaseError(Exception):

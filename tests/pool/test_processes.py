@@ -17,6 +17,7 @@ from erlbench.machine.process import INTERRUPTION
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
 from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Result
+from tests.processes import wait_for
 
 from .helpers import local_pool, one, results, task
 
@@ -184,7 +185,7 @@ def test_a_signal_while_a_worker_starts_waits_until_it_has(monkeypatch):
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.wait(5.0)
+        wait_for(stop.is_set, 5)
         send(*given)
 
     with local_pool(1) as pool, catch_signals(stop):
