@@ -25,10 +25,7 @@ class LearnerSettings(FitnessSettings):
     """Hyper-parameters of ERL, but for its operators."""
 
     episodes: int = at_least_one(
-        1,
-        "episodes whose mean return is an individual's fitness",
-        PAPER,
-        by_env={"Hopper": 5, "Reacher": 5, "Walker2d": 3},
+        1, "episodes whose mean return is a fitness", PAPER, by_env={"Hopper": 5, "Reacher": 5, "Walker2d": 3}
     )
     sync_period: int = at_least_one(
         10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}
@@ -42,18 +39,12 @@ class LearnerSettings(FitnessSettings):
     actor_learning_rate: float = at_least_zero(5e-5, "Adam's step size for the learner's actor", PAPER)
     critic_learning_rate: float = at_least_zero(5e-4, "Adam's step size for the critic", PAPER)
     critic_weight_decay: float = at_least_zero(0.0, "L2 penalty of the critic, added to its gradient", CODE)
-    critic_gradient_clip: float | None = at_least_zero(
-        10.0, "bound of the norm of the critic's gradient; none: no bound", CODE
-    )
-    final_scale: float = at_least_zero(
-        0.1, "factor of the initial last layers of the critic and of the learner's actor", CODE
-    )
+    critic_gradient_clip: float | None = at_least_zero(10.0, "largest norm of the critic's gradient, or none", CODE)
+    final_scale: float = at_least_zero(0.1, "factor of the initial last layers of critic and learner's actor", CODE)
     batch_size: int = at_least_one(128, "transitions per update", PAPER)
     discount: float = fraction(0.99, "discount factor", PAPER, symbol="gamma")
     tau: float = fraction(0.001, "how far the targets move at a time", PAPER)
-    exploration_noise: float = at_least_zero(
-        0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE
-    )
+    exploration_noise: float = at_least_zero(0.06, "sigma of the learner's Ornstein-Uhlenbeck noise, 0.2 x 0.3", CODE)
     ou_theta: float = fraction(0.15, "how much of that noise decays per step", CODE)
     replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", PAPER)
 

@@ -32,14 +32,9 @@ class SideSettings:
     """Hyper-parameters of the coupling `side`."""
 
     sync_period: int = at_least_one(
-        1,
-        "generations (or as many individuals) between two copies of the learner's actor",
-        RAINBOW,
-        by_env={"Swimmer": 10},
+        1, "generations (or as many individuals) between copies of the learner's actor", RAINBOW, by_env={"Swimmer": 10}
     )
-    soft_update: float = fraction(
-        0.1, "how far the learner's actor moves to the best individual of a generation", RAINBOW
-    )
+    soft_update: float = fraction(0.1, "how far the learner's actor moves to a generation's best individual", RAINBOW)
     updates_per_step: float = at_least_zero(1.0, "updates per environment step of a generation", ERL)
     exploration_noise: float = at_least_zero(0.1, "standard deviation of the learner's noise on actions", RAINBOW)
     ou_theta: float = fraction(1.0, "how much of that noise decays per step; 1: white noise", RAINBOW)
@@ -47,9 +42,7 @@ class SideSettings:
         0, "generations between validations of mean, learner and champion, which only report; 0: none", OURS
     )
     validation_episodes: int = at_least_one(10, "episodes of each validated policy", RAINBOW)
-    final_scale: float = at_least_zero(
-        0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL
-    )
+    final_scale: float = at_least_zero(0.1, "factor of the initial last layers of critics and learner's actor", ERL)
 
 
 @dataclass(kw_only=True)
