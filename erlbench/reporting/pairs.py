@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +21,17 @@ from erlbench.reporting.page_cells import UNRECORDED, PageCells, find_cell, has_
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.runs import run_tables
 from erlbench.reporting.score import TIMESTEPS
-from erlbench.reporting.significance import MARGIN, POWER, Case, compare, holm, judge, level_words, seeds_for_tests
+from erlbench.reporting.significance import (
+    MARGIN,
+    POWER,
+    Case,
+    compare,
+    holm,
+    judge,
+    level_words,
+    rank_tests,
+    seeds_for_tests,
+)
 from erlbench.reporting.statistics import (
     FEWEST_RUNS,
     NO_INTERVAL,
@@ -85,19 +94,14 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
     return frame
 
 
-@lru_cache(maxsize=10_000)  # a report asks for the pairs of several tables
-def _compare(x: bytes, y: bytes) -> Record:
-    return compare(np.frombuffer(x), np.frombuffer(y))
-
-
 def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     """The values of `compare` and `judge` for each pair, corrected for all `tests`.
 
     A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
     comparable, or an empty text. Those that are not comparable are not tested.
     """
-    untested = {"p_rank": math.nan}
-    compared = [_compare(x.tobytes(), y.tobytes()) | (untested if reason else {}) for x, y, _, reason in pairs]
+    p_ranks = rank_tests([(x[:0], y[:0]) if reason else (x, y) for x, y, _, reason in pairs]).tolist()
+    compared = [compare(x, y, p_rank) for (x, y, *_), p_rank in zip(pairs, p_ranks)]
     p_values = holm(*([comparison[name] for comparison in compared] for name in ("p_rank", "level")))
     tests = int(np.isfinite(p_values).sum())
     rows = []

@@ -56,12 +56,12 @@ class Case(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
 
-def compare(x: ArrayLike, y: ArrayLike) -> Outcome:
+def compare(x: ArrayLike, y: ArrayLike, p_rank: float | None = None) -> Outcome:
     """How the runs of x differ from the runs of y; below `FEWEST_RUNS` a side only by their means.
 
-    `difference` of the means with Welch's 95 % interval; `p_rank`, two-sided and not corrected, and the largest p that
-    decides (`level`); `probability_better`, that a run of x scores above one of y, with Newcombe's 95 % interval; and
-    `gain`, the difference of the means in the direction in which the ranks differ.
+    `difference` of the means with Welch's 95 % interval; `p_rank` of `rank_test`, unless it is given, not corrected,
+    and the largest p that decides (`level`); `probability_better`, that a run of x scores above one of y, with
+    Newcombe's 95 % interval; and `gain`, the difference of the means in the direction in which the ranks differ.
     """
     a, b = flat(x), flat(y)
     enough = min(a.size, b.size) >= FEWEST_RUNS
@@ -70,7 +70,7 @@ def compare(x: ArrayLike, y: ArrayLike) -> Outcome:
     below, above = superiority_interval(probability, (a.size, b.size))
     return {
         "n": a.size, "n_against": b.size, "std": std(a), "std_against": std(b), "difference": difference,
-        "difference_low": low, "difference_high": high, "p_rank": rank_test(a, b) if enough else math.nan,
+        "difference_low": low, "difference_high": high, "p_rank": rank_test(a, b) if p_rank is None else p_rank,
         "level": rank_level(a.size, b.size), "probability_better": probability, "probability_low": below,
         "probability_high": above, "gain": difference if probability > 0.5 else -difference,
     }  # fmt: skip
@@ -118,21 +118,35 @@ def welch_error(std_x: float, n: float, std_y: float, m: float) -> tuple[float, 
 
 
 def rank_test(x: ArrayLike, y: ArrayLike) -> float:
-    """The two-sided p-value of a test of whether runs of one side mostly score above the other's.
+    """The two-sided p-value of a test of whether runs of one side mostly score above the other's; NaN for too few runs.
 
     The larger one of two. Mann and Whitney's is exact for equal distributions where no two scores are equal, but also
     finds unequal spreads. Brunner and Munzel's (2000) finds P(better) alone, but promises too much with few runs; it
     has no p where one side is above the other, which is exact with ties, too.
     """
-    a, b = dense_ranks(x, y)
-    if a.max() < b.min() or b.max() < a.min():
-        return least_p(a.size, b.size)
-    values = len(np.unique(np.concatenate([a, b])))
-    if values == 1:
-        return 1.0
-    method = "asymptotic" if values < a.size + b.size else "exact"
-    tests = scipy.stats.mannwhitneyu(a, b, method=method), scipy.stats.brunnermunzel(a, b)
-    return max(float(test.pvalue) for test in tests)
+    return float(rank_tests([(x, y)])[0])
+
+
+def rank_tests(pairs: Sequence[tuple[ArrayLike, ArrayLike]]) -> Array:
+    """`rank_test` of each pair (pairs,); those of the same numbers of runs in one call of scipy."""
+    p_values, alike = np.full(len(pairs), math.nan), dict[tuple[int, int, str], list[int]]()
+    ranks = [dense_ranks(x, y) for x, y in pairs]
+    for index, (a, b) in enumerate(ranks):
+        if min(a.size, b.size) < FEWEST_RUNS:
+            continue
+        values = len(np.unique(np.concatenate([a, b])))
+        if a.max() < b.min() or b.max() < a.min():
+            p_values[index] = least_p(a.size, b.size)
+        elif values == 1:
+            p_values[index] = 1.0
+        else:
+            method = "asymptotic" if values < a.size + b.size else "exact"
+            alike.setdefault((a.size, b.size, method), []).append(index)
+    for (_, _, method), indices in alike.items():
+        a, b = (np.stack([ranks[index][side] for index in indices]) for side in (0, 1))
+        by_distribution = scipy.stats.mannwhitneyu(a, b, method=method, axis=1).pvalue
+        p_values[indices] = np.fmax(by_distribution, scipy.stats.brunnermunzel(a, b, axis=1).pvalue)
+    return p_values
 
 
 def rank_level(n: int, m: int) -> float:
