@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.significance import Case, compare, judge
+from erlbench.reporting.significance import Case, compare, judge, rank_test, rank_tests
 from tests.audit import coverage, verdict_rates
 from tests.audit.verdict_rates import DATA, file_of
 
@@ -79,3 +79,14 @@ def test_intervals_cover_as_often_as_the_page_prints():
     for measured, printed in zip(coverage.table()[1:], read(DATA / "interval-coverage.csv")[1:], strict=True):
         assert measured[:2] == printed[:2]
         assert [*map(float, measured[2:])] == pytest.approx([*map(float, printed[2:])], abs=0.02)
+
+
+def test_the_p_values_of_many_pairs_are_those_of_each():
+    """Sizes, ties, samples apart, equal ones and too few in turn: each pair gets its p-value, to the last bit."""
+    rng, pairs = np.random.default_rng(1), []
+    for n, m in ((6, 6), (7, 12), (6, 6), (20, 9), (7, 12), (5, 9)) * 3:
+        a, b = rng.normal(size=n), rng.normal(0.8, 3, size=m)
+        pairs += [(a, b), (np.round(a), np.round(b)), (a, b + 99), (0 * a, 0 * b)]
+    p_values = rank_tests(pairs)
+    assert p_values.tobytes() == np.array([rank_test(*pair) for pair in pairs]).tobytes()
+    assert [min(map(len, pair)) < 6 for pair in pairs] == np.isnan(p_values).tolist()
