@@ -87,7 +87,7 @@ class ARS(MirroredSearch[ARSSettings, ARSState]):
         return replace(super().policy_for(settings, problem), observation_clip=math.inf)
 
     @classmethod
-    def population_of(cls, settings: ARSSettings) -> int:
+    def count_population(cls, settings: ARSSettings) -> int:
         return 2 * settings.directions
 
     def start(self, mean: np.ndarray) -> ARSState:

@@ -23,7 +23,7 @@ import numpy as np
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
-from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchFace, check_candidates, face_of
+from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchFace, check_candidates, wrap_search
 from erlbench.algorithms.search.search import with_worst
 from erlbench.errors import UsageError
 from erlbench.settings import setting
@@ -73,7 +73,7 @@ class OneSearch:
             package = type(thing[0] if isinstance(thing, tuple) else thing).__module__.partition(".")[0]
             if package in MINIMISE and self._sign > 0:
                 raise UsageError(f"{self._name}: {package} minimises; declare it by @erlbench.minimise")
-            self._search: SearchFace = face_of(thing, mean, seed)
+            self._search: SearchFace = wrap_search(thing, mean, seed)
 
     def ask(self, count: int) -> Sequence[np.ndarray]:
         """As many candidates as the object wants."""
@@ -115,7 +115,7 @@ class AskTell(Replayed[AskTellSettings, OneSearch]):
 
 
 @cache
-def algorithm_of(make: Callable[..., Any]) -> type[AskTell]:
+def make_algorithm(make: Callable[..., Any]) -> type[AskTell]:
     """The algorithm of a class or function; a `UsageError` for one without a direction, or with unknown parameters."""
     name, direction = make.__name__, getattr(make, "direction", None)
     if direction not in (MAXIMISES, MINIMISES):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy.typing as npt
 
-from erlbench.algorithms.policy_settings import policy_of
+from erlbench.algorithms.policy_settings import make_policy_spec
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.machine.process import available_memory
@@ -25,7 +25,7 @@ from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task, timesteps_of
+from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task, count_timesteps
 
 ROLLOUT = "erlbench.work.rollout:rollout"
 POLICY_BYTES = 24.0  # of a parameter, at least: its first value and its mean, float64, and two policies, float32
@@ -117,11 +117,11 @@ class Algorithm(ABC, Generic[Settings, State]):
 
     @classmethod
     def policy_for(cls, settings: Settings, problem: Problem) -> PolicySpec:
-        """The network of every policy of a run, by default from the settings: `policy_settings.policy_of`.
+        """The network of every policy of a run, by default from the settings: `policy_settings.make_policy_spec`.
 
         It raises `UsageError` for settings that do not go with the problem.
         """
-        return policy_of(problem, settings)
+        return make_policy_spec(problem, settings)
 
     @classmethod
     def check(cls, settings: Settings, problem: Problem) -> None:
@@ -226,10 +226,10 @@ class Algorithm(ABC, Generic[Settings, State]):
         """Take one finished task in: count it, append what it recorded to the replay, and learn from it."""
         values, counters = result.values, self.counters
         if task.counts == Counts.TRAINING:
-            counters.timesteps += timesteps_of(values)
+            counters.timesteps += count_timesteps(values)
             counters.episodes += len(values["lengths"])
         elif task.counts == Counts.FITNESS:
-            counters.fitness_timesteps += timesteps_of(values)
+            counters.fitness_timesteps += count_timesteps(values)
         counters.replayed_timesteps += values.get("replayed", 0)
         counters.critic_updates += values.get("critic_updates", 0)
         counters.actor_updates += values.get("actor_updates", 0)

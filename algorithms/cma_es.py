@@ -21,7 +21,7 @@ from erlbench.algorithms.search.pycma import (
     Strategy,
     choose_covariance,
     default_population,
-    needs_of,
+    estimate_needs,
 )
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
@@ -70,7 +70,7 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
     def needs(cls, settings: CMAESSettings, problem: Problem) -> Needs:
         size = cls.policy_for(settings, problem).size
         full = choose_covariance(settings.covariance, size) == FULL
-        return needs_of(problem, settings.population, settings.episodes, size, full)
+        return estimate_needs(problem, settings.population, settings.episodes, size, full)
 
     @classmethod
     def check(cls, settings: CMAESSettings, problem: Problem) -> None:

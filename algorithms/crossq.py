@@ -75,6 +75,6 @@ class CrossQ(SoftEpisodeLearner[CrossQSettings]):
     def networks(self) -> dict[str, Any]:
         return {"actor_norm": self._norm}
 
-    def actor_of(self, learner: np.ndarray) -> np.ndarray:
+    def extract_actor(self, learner: np.ndarray) -> np.ndarray:
         size = learner_parts(self.policy_spec, self._critic, False, self._norm)["actor"][1]
-        return fold_norm(self.policy_spec, learner[:size]) if self._norm else super().actor_of(learner)
+        return fold_norm(self.policy_spec, learner[:size]) if self._norm else super().extract_actor(learner)

@@ -16,7 +16,7 @@ from erlbench.algorithms.base import Needs
 from erlbench.algorithms.coupling.winners import Winners, WinnersSettings
 from erlbench.algorithms.hybrid import Hybrid, Parts
 from erlbench.algorithms.individuals import FitnessSettings
-from erlbench.algorithms.sac import SACSettings, value_network_of
+from erlbench.algorithms.sac import SACSettings, select_value_network
 from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.search.esac import CODE, PAIRS, PAPER, RANK, ESACSearch, ESACSearchSettings
 from erlbench.envs.registry import Problem
@@ -92,7 +92,7 @@ class ESAC(Hybrid[ESACSettings]):
         return self.counters.generation * self.context.problem.env.max_episode_steps
 
     def networks(self) -> dict[str, Any]:
-        return value_network_of(self.settings)
+        return select_value_network(self.settings)
 
     def metrics(self) -> dict[str, float]:
         columns = super().metrics()

@@ -28,7 +28,7 @@ from erlbench.algorithms.schedule.steady_state import SteadyState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
 from erlbench.algorithms.training.critic import initial_critic
-from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of
+from erlbench.algorithms.training.gradient_tasks import CriticState, make_critic_spec
 from erlbench.algorithms.training.learners import LEARNER_TASKS, ActorCriticSettings, Learner, find_learner
 from erlbench.algorithms.training.update_settings import Update
 from erlbench.envs.registry import Problem
@@ -161,7 +161,7 @@ class Hybrid(Algorithm[S, HybridState]):
         self.learns = parts.coupling.trains(parts.of_coupling) > 0
         critic = None
         if self.learns and self.coupling.shares_critic:
-            critic = CriticState(self.share(initial_critic(critic_of(self), self.key(Purpose.PARAMETERS, 1))))
+            critic = CriticState(self.share(initial_critic(make_critic_spec(self), self.key(Purpose.PARAMETERS, 1))))
         self.coupling.state = self.coupling.start()
         self.state = HybridState(
             search=self.search.state, schedule=self.schedule.state, critic=critic, coupling=self.coupling.state
@@ -259,17 +259,17 @@ class Hybrid(Algorithm[S, HybridState]):
     def generation(self) -> int:
         """The number of the generation under way, in keys of random numbers; in the steady state of a population."""
         told, search = self.counters.generation, self.search
-        return told if self.schedule.generations else told * search.at_once // search.population_of(search.settings)
+        return told if self.schedule.generations else told * search.at_once // search.count_population(search.settings)
 
     def new_learner(self) -> np.ndarray:
         """A fresh learner next to the population, flat float32."""
         key = self.key(Purpose.PARAMETERS, *self.learner_stream)
-        return self.learner.start(self.policy_spec, critic_of(self), key, **self.networks())
+        return self.learner.start(self.policy_spec, make_critic_spec(self), key, **self.networks())
 
     def joint_update(self) -> Update:
         """An update of all of that learner."""
         settings = self.settings, self.coupling.settings
-        return self.learner.update(self.policy_spec, critic_of(self), *settings, **self.networks())
+        return self.learner.update(self.policy_spec, make_critic_spec(self), *settings, **self.networks())
 
     def networks(self) -> dict[str, Any]:
         """Further values for `Learner.start` and that update."""
@@ -316,7 +316,7 @@ class SearchAlone(Hybrid[S]):
 
     @classmethod
     def needs(cls, settings: S, problem: Problem) -> Needs:
-        return Needs.of_episodes(problem, cls.search_type.population_of(settings) * settings.episodes)  # type: ignore[attr-defined]
+        return Needs.of_episodes(problem, cls.search_type.count_population(settings) * settings.episodes)  # type: ignore[attr-defined]
 
 
 @cache

@@ -11,22 +11,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
+from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, make_policy_spec
 from erlbench.settings import at_least_one, setting
 from erlbench.work.rollout import REFUSE, WORST
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Result
 
-# Packages with an algorithm also import `PolicySettings`, `initial_mean` and `policy_of` from here.
+# Packages with an algorithm also import `PolicySettings`, `initial_mean` and `make_policy_spec` from here.
 __all__ = [
     "START_STATES",
     "FitnessSettings",
     "Generation",
     "NanSettings",
     "PolicySettings",
-    "fitness_of",
+    "compute_fitness",
     "initial_mean",
-    "policy_of",
+    "make_policy_spec",
     "start_states",
 ]
 
@@ -84,7 +84,7 @@ def _common_seeds(key: Key, count: int) -> tuple[int, ...]:
     return tuple(environment_seed(*key, episode) for episode in range(count))
 
 
-def fitness_of(result: Result) -> float:
+def compute_fitness(result: Result) -> float:
     """The mean return of an individual's episodes."""
     returns = result.values["returns"]
     return float(np.mean(returns)) if len(returns) > 1 else float(returns[0])  # numpy would take most of the time
@@ -102,7 +102,7 @@ class Generation:
 
     def take(self, individual: int, result: Result, fitness: float | None = None) -> None:
         """Take in the episodes that are an individual's fitness, by default their mean return."""
-        self.fitness[individual] = fitness_of(result) if fitness is None else fitness
+        self.fitness[individual] = compute_fitness(result) if fitness is None else fitness
         self.steps += sum(result.values["lengths"])
 
     @property

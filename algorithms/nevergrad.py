@@ -18,7 +18,7 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
 from erlbench.algorithms.search.nevergrad_search import NevergradSearch, check_optimizer, parallel
-from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
+from erlbench.algorithms.search.pycma import check_memory, default_population, estimate_needs
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
@@ -98,7 +98,7 @@ class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
     @classmethod
     def needs(cls, settings: NevergradSettings, problem: Problem) -> Needs:
         size, full = cls.policy_for(settings, problem).size, settings.optimizer in FULL_COVARIANCE
-        return needs_of(problem, settings.population, settings.episodes, size, full)
+        return estimate_needs(problem, settings.population, settings.episodes, size, full)
 
     @classmethod
     def check(cls, settings: NevergradSettings, problem: Problem) -> None:

@@ -15,9 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.individuals import fitness_of, nan_as_worst, start_states
+from erlbench.algorithms.individuals import compute_fitness, nan_as_worst, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
-from erlbench.algorithms.policy_settings import initial_mean, play_reference, policy_of
+from erlbench.algorithms.policy_settings import initial_mean, make_policy_spec, play_reference
 from erlbench.algorithms.search.evolution_strategy import (
     NOISE_SUM,
     NoiseSum,
@@ -130,7 +130,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
 
     @classmethod
     def policy_for(cls, settings: OpenAIESSettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings, normalisation=settings.normalise_observations)
+        return make_policy_spec(problem, settings, normalisation=settings.normalise_observations)
 
     @classmethod
     def check(cls, settings: OpenAIESSettings, problem: Problem) -> None:
@@ -250,7 +250,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         if pair.generation != self.counters.generation or current.blocks:
             current.stale += len(lengths)
             return
-        current.returns[pair.number] = [fitness_of(result) for result in results]
+        current.returns[pair.number] = [compute_fitness(result) for result in results]
         current.lengths += lengths
         for result in results:
             if "observed" in result.arrays:

@@ -11,7 +11,7 @@ import numpy as np
 from erlbench.algorithms.registry import find_named
 from erlbench.algorithms.training.learners import ActorCriticSettings, find_learner
 from erlbench.envs.registry import EnvSpec, Problem, build
-from erlbench.errors import UsageError, said_by
+from erlbench.errors import UsageError, name_error
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
 from erlbench.policy.spec import describe_parameters, new_module, try_module
 from erlbench.settings import at_least_one, setting
@@ -42,7 +42,7 @@ class PolicySettings:
     )
 
 
-def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> PolicySpec:
+def make_policy_spec(problem: Problem, settings: Any, normalisation: bool = False) -> PolicySpec:
     """The policy network for `problem`: a tanh MLP with `hidden` and `activation`, as in `PolicySettings`, or SAC's.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
@@ -58,7 +58,7 @@ def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> P
         if problem.discrete:
             fields["squashing"] = "linear"
         if settings.network not in NETWORKS:
-            fields["parameters"] = _parameters_of(settings, problem)
+            fields["parameters"] = _list_parameters(settings, problem)
         if settings.bins is not None:
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
@@ -82,7 +82,7 @@ def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> P
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **fields)
 
 
-def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...]:
+def _list_parameters(settings: PolicySettings, problem: Problem) -> tuple[str, ...]:
     """The parameters of a user's policy class."""
     name = settings.network
     find_named("network", name, dict.fromkeys(NETWORKS), object)
@@ -95,7 +95,7 @@ def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...
         module, twin = (new_module(name, *sizes) for _ in range(2))
         try_module(module, twin, *sizes)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"network '{name}' cannot be used: {said_by(error)}") from error
+        raise UsageError(f"network '{name}' cannot be used: {name_error(error)}") from error
     return describe_parameters(module)
 
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from erlbench.errors import UsageError, nearest, said_by, warn
+from erlbench.errors import UsageError, name_error, nearest, warn
 from erlbench.machine import process
 from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
@@ -112,9 +112,9 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     if isinstance(plugin, type) and issubclass(plugin, Algorithm):
         return complete("algorithm", name, plugin)
     if callable(plugin) and hasattr(plugin, "__name__"):
-        from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
+        from erlbench.algorithms.ask_tell import make_algorithm  # an object with ask and tell, or what makes one
 
-        return algorithm_of(plugin)
+        return make_algorithm(plugin)
     raise UsageError(
         f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor a class or "
         "function that makes an object with ask and tell"
@@ -151,13 +151,13 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
             hint = nearest(attribute, vars(found))
         elif isinstance(error, ModuleNotFoundError) and error.name == module:
             hint = "; a module is typed without .py, from its folder or with PYTHONPATH"
-        raise UsageError(f"{what} '{name}' cannot be imported{place}: {said_by(error)}{hint}") from error
+        raise UsageError(f"{what} '{name}' cannot be imported{place}: {name_error(error)}{hint}") from error
     if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")
 
 
-def name_of(made: Any) -> str:
+def find_name(made: Any) -> str:
     """The name `module:Name` of a class or function; a `UsageError` where it cannot be found by that."""
     module, qualname = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
     if not qualname or getattr(sys.modules.get(module), qualname, None) is not made:

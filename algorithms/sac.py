@@ -99,9 +99,9 @@ class SAC(SoftEpisodeLearner[SACSettings]):
     learner_name: ClassVar[str] = "sac"
 
     def networks(self) -> dict[str, Any]:
-        return value_network_of(self.settings)
+        return select_value_network(self.settings)
 
 
-def value_network_of(settings: SACSettings) -> dict[str, Any]:
+def select_value_network(settings: SACSettings) -> dict[str, Any]:
     """Whether a state-value network is learnt with the critics, for `networks`."""
     return {"value_network": settings.critic == "v1"}

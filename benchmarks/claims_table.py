@@ -30,7 +30,7 @@ def claim_studies() -> list[Study]:
 def claim_rows() -> Iterator[list[str]]:
     """The header, and a row for each study; the core-hours of all its runs are estimated."""
     yield HEADER
-    problem_of, suite = remember_problems(problem), find_runs([REFERENCE], ignore)
+    find_problem, suite = remember_problems(problem), find_runs([REFERENCE], ignore)
     for study in claim_studies():
         folder = study.file.parent if study.file and study.file.name == FILE else None
         profile = "paper" if study.has_profiles else ""
@@ -39,8 +39,8 @@ def claim_rows() -> Iterator[list[str]]:
         pairs = () if answer.standing in (Standing.NOT_RUN, Standing.NOT_COMPARABLE) else answer.answers
         effects = "; ".join(with_interval(*pair.effect) + " %" * pair.in_percent for pair in pairs)
         asked = {"study": (study.name,), "profile": profile or None, "out": str(folder or REFERENCE)}
-        cells = requested_cells(arguments(asked), problem_of)
-        hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
+        cells = requested_cells(arguments(asked), find_problem)
+        hours = sum(estimate_cell(cell, 1, find_problem).core_seconds for cell in cells) / 3600
         price = f"{hours:,.{1 if hours < 10 else 0}f}"
         yield [study.claim, study.source, str(answer.standing), effects, f"`{study.name}`", price]
 

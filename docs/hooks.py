@@ -20,7 +20,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import OLD, cli
 from erlbench.envs.catalogue import LISTED
 from erlbench.records.older import SETTINGS
-from erlbench.records.schema import ROWS, columns_of
+from erlbench.records.schema import ROWS, list_columns
 from erlbench.reporting.citations import read_entries
 from erlbench.settings import setting_rows
 
@@ -114,7 +114,7 @@ def _scores(name: str) -> Rows:
 
 def _columns(name: str) -> Rows:
     yield "column", "unit", "what"
-    for column in columns_of({row.file: row for row in ROWS}[name]):
+    for column in list_columns({row.file: row for row in ROWS}[name]):
         yield "the algorithm's own" if column.metrics else f"`{column.name}`", column.unit, column.help
 
 

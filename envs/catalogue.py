@@ -190,23 +190,23 @@ def canonical(name: str) -> str:
     return f"{env_id}@{preset}" if preset else env_id
 
 
-def preset_of(name: str) -> Preset:
+def find_preset(name: str) -> Preset:
     """The preset that `ID` or `ID@PRESET` names."""
     env_id, preset = split_preset(name)
     return LISTED[env_id].presets[preset] if preset else Preset()
 
 
-def module_of(env_id: str) -> str:
+def find_module(env_id: str) -> str:
     """The module that Gymnasium imports for an environment `MODULE:ID`; an empty text for all other ids."""
     return "" if env_id.startswith(FUNCTION) else env_id.rpartition(":")[0]
 
 
-def extra_of(env_id: str) -> str:
+def find_extra(env_id: str) -> str:
     """The extra that an environment needs, or an empty text."""
-    return LISTED[env_id].extra if env_id in LISTED else NAMESPACES.get(namespace_of(env_id), ("", ""))[0]
+    return LISTED[env_id].extra if env_id in LISTED else NAMESPACES.get(find_namespace(env_id), ("", ""))[0]
 
 
-def namespace_of(env_id: str) -> str:
+def find_namespace(env_id: str) -> str:
     """The key of `NAMESPACES` that an id begins with; empty for all other ids."""
     return next(filter(env_id.startswith, NAMESPACES), "")
 
@@ -231,6 +231,6 @@ def installed(extra: str) -> bool:
 
 def require(env_id: str) -> None:
     """Raise a `UsageError` with the command to type when the environment needs an extra that is not installed."""
-    extra = extra_of(env_id)
+    extra = find_extra(env_id)
     if extra and not installed(extra):
         raise UsageError(f"environment '{env_id}' needs an extra; install it by: pip install 'erlbench[{extra}]'")

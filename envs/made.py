@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import find_highest_version
 
-from erlbench.envs.catalogue import module_of
+from erlbench.envs.catalogue import find_module
 from erlbench.errors import UsageError
 
 MAIN = "__main__"
@@ -18,7 +18,7 @@ _registered: dict[str, Any] = {}  # by `register_made`, by name
 _imported: dict[str, dict[str, Any]] = {}  # module -> what its import has registered, by name
 
 
-def environment_name_of(made: Any) -> str:
+def name_environment(made: Any) -> str:
     """The name by which worker processes make it, `module:Name`; a `UsageError` where they cannot."""
     module, qualname = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
     if not callable(made) or getattr(sys.modules.get(module), qualname, None) is not made:
@@ -42,7 +42,7 @@ def import_module(module: str, name: str) -> None:
 
 def register_made(env_id: str) -> None:
     """Have Gymnasium know the class or function `module:Name`, if the module does not register that name itself."""
-    module, name = module_of(env_id), env_id.rpartition(":")[2]
+    module, name = find_module(env_id), env_id.rpartition(":")[2]
     if name in _registered and gymnasium.registry.get(name) is _registered[name]:
         del gymnasium.registry[name]  # it may be another module's
     is_known = name in gymnasium.registry or find_highest_version(None, name) is not None
@@ -54,7 +54,7 @@ def register_made(env_id: str) -> None:
 def check_importable(envs: Iterable[str], processes: int) -> None:
     """A `UsageError` where worker processes would have to import an environment from the script that runs."""
     for env in envs:
-        if processes and module_of(env) == MAIN:
+        if processes and find_module(env) == MAIN:
             raise UsageError(
                 f"{env.rpartition(':')[2]} is defined in the program itself, which worker processes cannot import; "
                 "move it into a separate module, or give processes=0"

@@ -21,8 +21,8 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
-from erlbench.envs.catalogue import FRESH, module_of, registered
-from erlbench.errors import UsageError, check_known, said_by
+from erlbench.envs.catalogue import FRESH, find_module, registered
+from erlbench.errors import UsageError, check_known, name_error
 from erlbench.settings import check_value, coerce, type_name
 
 NONE = "none"  # how a command writes None, which TOML cannot
@@ -88,12 +88,12 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     Annotations are types, where they can be found. The module of `MODULE:ID` is imported; a `UsageError` when it cannot
     be.
     """
-    if module := module_of(env_id):
+    if module := find_module(env_id):
         try:
             importlib.import_module(module)
         except Exception as error:
             raise UsageError(
-                f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)"
+                f"environment '{env_id}' cannot be made: {name_error(error)} (-v shows the traceback)"
             ) from error
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
@@ -106,7 +106,7 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     parameters: dict[str, inspect.Parameter] = {}
     functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
     for function in filter(None, functions):
-        declared, hints = inspect.signature(function).parameters, _annotations_of(function)
+        declared, hints = inspect.signature(function).parameters, _read_annotations(function)
         for name, parameter in declared.items():
             if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
                 parameters.setdefault(name, parameter.replace(annotation=hints.get(name, inspect.Parameter.empty)))
@@ -115,7 +115,7 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     return parameters
 
 
-def _annotations_of(function: Any) -> dict[str, Any]:
+def _read_annotations(function: Any) -> dict[str, Any]:
     """The annotations of a function's parameters, as types; none where one of them cannot be found."""
     try:
         return typing.get_type_hints(function)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.envs import catalogue
-from erlbench.errors import UsageError, nearest, said_by
+from erlbench.errors import UsageError, name_error, nearest
 from erlbench.machine import process
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, /, **kwargs: An
     from erlbench.envs.wrappers import TypedAction
 
     log_warnings()
-    import_module_of(env_id)
+    import_environment(env_id)
     limit = registered_limit(env_id) if limit is None else limit
     steps = None if limit is None else limit * repeat
     try:
@@ -88,7 +88,9 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, /, **kwargs: An
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's module
-        raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
+        raise UsageError(
+            f"environment '{env_id}' cannot be made: {name_error(error)} (-v shows the traceback)"
+        ) from error
     env, limit = without_bookkeeping(env, limit, repeat)
     hasten(env)
     if limit is None and env_id.startswith(catalogue.DM_CONTROL) and env_id in catalogue.LISTED:
@@ -106,13 +108,13 @@ def registered_limit(env_id: str) -> int | None:
     """The time limit that an id is registered with; its module is imported."""
     import gymnasium
 
-    spec = gymnasium.registry.get(catalogue.registered(env_id).removeprefix(f"{catalogue.module_of(env_id)}:"))
+    spec = gymnasium.registry.get(catalogue.registered(env_id).removeprefix(f"{catalogue.find_module(env_id)}:"))
     return None if spec is None else spec.max_episode_steps
 
 
 def _reason(error: Exception, env_id: str) -> str:
     """Why Gymnasium cannot make an environment, and what to do where that is known."""
-    module, missing = catalogue.module_of(env_id), error.__cause__
+    module, missing = catalogue.find_module(env_id), error.__cause__
     if isinstance(missing, ModuleNotFoundError) and missing.name and f"{module}.".startswith(f"{missing.name}."):
         if missing.name.endswith(".py"):
             return f"{missing.msg.split(';')[0]}; a module is typed without .py"
@@ -151,16 +153,16 @@ def build(spec: EnvSpec) -> Env:
     return ResetTwice(env) if spec.fresh == "reset" else env
 
 
-def import_module_of(env_id: str) -> None:
+def import_environment(env_id: str) -> None:
     """Import what registers the environment, where that is not Gymnasium; a missing extra is a `UsageError`."""
     catalogue.require(env_id)
-    process.name_module(catalogue.module_of(env_id))
+    process.name_module(catalogue.find_module(env_id))
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it
-    if namespace := catalogue.namespace_of(env_id):
+    if namespace := catalogue.find_namespace(env_id):
         _import_namespace(namespace)
-    elif module := catalogue.module_of(env_id):
+    elif module := catalogue.find_module(env_id):
         from erlbench.envs.made import import_module, register_made
 
         with suppress(Exception):  # making it raises a better error
@@ -186,14 +188,14 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     return describe_problem(name, settings).problem
 
 
-def remember_problems(problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Callable[..., Problem]:
-    """`problem_of`, which is asked once for each environment with its settings."""
+def remember_problems(find_problem: Callable[[str, Mapping[str, Any]], Problem]) -> Callable[..., Problem]:
+    """`find_problem`, which is asked once for each environment with its settings."""
     problems: dict[tuple[str, str], Problem] = {}
 
     def remembered(name: str, settings: Mapping[str, Any]) -> Problem:
         key = name, repr(sorted(settings.items()))
         if key not in problems:
-            problems[key] = problem_of(name, settings)
+            problems[key] = find_problem(name, settings)
         return problems[key]
 
     return remembered
@@ -212,10 +214,10 @@ def describe_problem(
     from erlbench.envs.wrappers import InsertZeros
 
     env_id, _ = catalogue.split_preset(name)
-    preset = catalogue.preset_of(name)
-    import_module_of(env_id)
+    preset = catalogue.find_preset(name)
+    import_environment(env_id)
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
-    say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
+    say("its import or its constructor" if catalogue.find_module(env_id) else "its constructor")
     env, limit = make(env_id, chosen.max_episode_steps, chosen.action_repeat, **chosen.kwargs)
     try:
         check_chain(env, env_id)
@@ -228,7 +230,7 @@ def describe_problem(
                 f"environment '{env_id}' has no time limit; register it with max_episode_steps or give "
                 "--env-set max_episode_steps=N"
             )
-        if catalogue.extra_of(env_id) == "dm-control" and env_id in catalogue.LISTED:
+        if catalogue.find_extra(env_id) == "dm-control" and env_id in catalogue.LISTED:
             limit = _within_dm_control(env_id, limit, chosen)
         bonus = preset.terminal_reward and float(chosen.kwargs.get("healthy_reward", preset.terminal_reward))
         repeat, zeros = chosen.action_repeat, dict(preset.zeros)

@@ -18,7 +18,7 @@ from erlbench.bundle import open_bundles
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
 from erlbench.files import Table, Values, readable
 from erlbench.records.read import final_status, read_rows
-from erlbench.records.run import CONFIG, IDENTITY, RunFiles, imported_of, require_runs, shared_cores
+from erlbench.records.run import CONFIG, IDENTITY, RunFiles, read_import, require_runs, shared_cores
 from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Row, TaskRow, header
 from erlbench.words import counted
 
@@ -109,7 +109,7 @@ def _read_cell(path: Path) -> Table:
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
     row |= {"score": score, "path": str(path), "shared_cores": shared_cores(run.meta())}
-    if about := imported_of(config):
+    if about := read_import(config):
         row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
     for key, value in config["settings"].items():
         row[f"settings.{key}"] = tuple(value) if isinstance(value, list) else None if value == "none" else value
@@ -129,12 +129,12 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all other cells are finished then.
     """
-    from erlbench.algorithms.registry import name_of
-    from erlbench.envs.made import check_importable, environment_name_of
+    from erlbench.algorithms.registry import find_name
+    from erlbench.envs.made import check_importable, name_environment
     from erlbench.experiment.arguments import OPTIONS, arguments
     from erlbench.experiment.command import requested_cells, run_options
     from erlbench.machine.process import check_device
-    from erlbench.running.admission import problem_finder, rules_of
+    from erlbench.running.admission import make_rules, problem_finder
     from erlbench.running.command import run_cells
     from erlbench.running.progress import is_watched
     from erlbench.settings import setting_text
@@ -147,8 +147,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
         if not (isinstance(given, dict) and all(isinstance(name, str) for name in given)):
             raise UsageError(f"{key} must be a dict such as {{'population': 20}}, not {given!r}")
     named: Table = {
-        "algo": tuple(made if isinstance(made, str) else name_of(made) for made in algos),
-        "env": tuple(made if isinstance(made, str) else environment_name_of(made) for made in envs),
+        "algo": tuple(made if isinstance(made, str) else find_name(made) for made in algos),
+        "env": tuple(made if isinstance(made, str) else name_environment(made) for made in envs),
         "study": study,
         "quiet": (not is_watched() if quiet is None else quiet) or None,
     }
@@ -159,7 +159,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     check_device(request.device)
     how = run_options(request, ("erlbench.run",))
     check_importable(request.env, how.processes)
-    cells = requested_cells(request, problem_finder(rules_of(how, () if request.study else request.algo)))
+    cells = requested_cells(request, problem_finder(make_rules(how, () if request.study else request.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         raise Interrupted(f"interrupted; the same call{' without force' * how.force} continues")

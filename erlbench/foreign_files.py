@@ -275,7 +275,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     began: dict[int, float] = {}  # row -> when the file began in which it is the first one
     for path in paths:
         settings = b""
-        for number, event in enumerate(_read_events_of(path, notes)):
+        for number, event in enumerate(_read_event_file(path, notes)):
             if number == 0:
                 began[len(scalars.get("charts/episodic_return", []))] = event.wall_time
             for value in event.summary.value:
@@ -305,7 +305,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     )
 
 
-def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
+def _read_event_file(path: Path, notes: list[str]) -> Iterator[Any]:
     """The events of a file; one that is still written, or was cut off, ends with its last whole record."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.tensorflow_stub.errors import DataLossError, OutOfRangeError

@@ -21,12 +21,12 @@ import numpy as np
 from PIL import Image
 
 from erlbench.envs.catalogue import LISTED
-from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, text_of, warn
+from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, say_error, warn
 from erlbench.files import Table
 from erlbench.policy import load_policy
 from erlbench.records.run import CONFIG, POLICY, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.work.contract import kind_of
+from erlbench.work.contract import say_kind
 
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
 PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
@@ -163,15 +163,15 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         try:
             frame: Any = self.env.render()
         except Exception as error:
-            raise TaskError(f"the environment raised {type(error).__name__} in render(): {text_of(error)}") from error
+            raise TaskError(f"the environment raised {type(error).__name__} in render(): {say_error(error)}") from error
         is_array = isinstance(frame, np.ndarray) and frame.size and (frame.dtype == np.uint8 or frame.dtype.kind == "f")
         if not is_array or frame.shape[2:] not in ((3,), (4,), ()) or frame.ndim < 2:
             raise TaskError(
-                f"the environment's render() gave {kind_of(frame)}; a film needs an array (height, width, 3) of uint8"
+                f"the environment's render() gave {say_kind(frame)}; a film needs an array (height, width, 3) of uint8"
             )
         self._shape = self._shape or frame.shape
         if frame.shape != self._shape:
-            text = f"gave {kind_of(frame)} after one of shape {self._shape}; a film's frames have one shape"
+            text = f"gave {say_kind(frame)} after one of shape {self._shape}; a film's frames have one shape"
             raise TaskError(f"the environment's render() {text}")
         is_float = frame.dtype.kind == "f"  # MinAtar's colours, from 0 to 1
         return np.round(255 * frame).astype(np.uint8) if is_float else frame

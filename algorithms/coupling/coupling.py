@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.algorithms.individuals import fitness_of
+from erlbench.algorithms.individuals import compute_fitness
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.training.gradient_tasks import next_critic_block
 from erlbench.work.seeding import Key
@@ -83,7 +83,7 @@ class Coupling:
         """Whether the individual `number` of an asynchronous schedule is trained, after so many of either kind."""
         return False
 
-    def before(self, steps: int, warm: bool) -> list[Task]:
+    def ask_before(self, steps: int, warm: bool) -> list[Task]:
         """What a learner does before a generation, after one of so many steps."""
         return []
 
@@ -103,7 +103,7 @@ class Coupling:
         """A policy that is reported in place of the search's."""
         return None
 
-    def beside(self, individuals: int) -> list[Task]:
+    def ask_beside(self, individuals: int) -> list[Task]:
         """A learner's tasks during a generation of so many individuals."""
         return []
 
@@ -135,7 +135,7 @@ class Coupling:
         if self.state is None:
             return
         self.state.gathered.append(individual)
-        if len(self.state.gathered) == search.population_of(search.settings):
+        if len(self.state.gathered) == search.count_population(search.settings):
             self.end(self.state.gathered)
             self.state.gathered = []
 
@@ -160,7 +160,7 @@ class Coupling:
     def tell(self, task: Task, result: Result) -> bool:
         """Take the result of one of the coupling's tasks; whether it was one."""
         if task.kind == "validation":
-            self.state.scores[VALIDATED[task.individual]] = fitness_of(result)
+            self.state.scores[VALIDATED[task.individual]] = compute_fitness(result)
             self.state.under_way -= 1
             return True
         if task.kind != "critic":

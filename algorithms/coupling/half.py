@@ -42,7 +42,7 @@ class Half(Coupling):
 
     @classmethod
     def check(cls, settings: HalfSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
-        population = search.population_of(search_settings)
+        population = search.count_population(search_settings)
         if settings.n_grad > population:
             raise UsageError(f"n_grad ({settings.n_grad}) cannot exceed population ({population})")
         if population < 2:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
-from erlbench.algorithms.individuals import fitness_of
+from erlbench.algorithms.individuals import compute_fitness
 from erlbench.algorithms.search.search import Individual, Search, Vector
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.gradient_tasks import joint_task
@@ -75,7 +75,7 @@ class SideCoupling(Coupling):
 
     @classmethod
     def check(cls, settings: SideSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
-        if search.population_of(search_settings) < 2:
+        if search.count_population(search_settings) < 2:
             raise UsageError("coupling=side replaces the worst of a population, and one individual is all of it")
 
     def tell(self, task: Task, result: Result) -> bool:
@@ -84,7 +84,7 @@ class SideCoupling(Coupling):
             state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
             state.critic_loss = result.values["critic_loss"]
         elif task.kind == "rl":
-            state.episode = fitness_of(result)
+            state.episode = compute_fitness(result)
         else:
             return super().tell(task, result)
         state.under_way -= 1
@@ -98,7 +98,7 @@ class SideCoupling(Coupling):
 
     # -- in generations -------------------------------------------------------------------------------------------
 
-    def before(self, steps: int, warm: bool) -> list[Task]:
+    def ask_before(self, steps: int, warm: bool) -> list[Task]:
         """As many updates as the last generation had steps; the learner's episode and its copy wait for them."""
         state, run = self.state, self.run
         updates = int(self.settings.updates_per_step * steps)
@@ -119,7 +119,7 @@ class SideCoupling(Coupling):
     def comes_from_outside(self, z: Vector) -> bool:
         return self.state.place is not None and z == self.state.actor
 
-    def beside(self, individuals: int) -> list[Task]:
+    def ask_beside(self, individuals: int) -> list[Task]:
         """The learner's episode, with noise on actions that it does not draw."""
         state, settings = self.state, self.settings
         state.under_way += 1
@@ -156,7 +156,7 @@ class SideCoupling(Coupling):
 
     def replaces(self, number: int) -> ArrayRef | None:
         """Every so many individuals the next one is the learner's actor, in place of a sample."""
-        period = self.settings.sync_period * self.run.search.population_of(self.run.search.settings)
+        period = self.settings.sync_period * self.run.search.count_population(self.run.search.settings)
         assert isinstance(self.state.actor, ArrayRef)
         return self.state.actor if number % period == period - 1 else None
 

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.coupling.coupling import VALIDATED, Coupling, CouplingState
-from erlbench.algorithms.individuals import fitness_of
+from erlbench.algorithms.individuals import compute_fitness
 from erlbench.algorithms.search.genetic import CROSSOVERS, EXCHANGE, crossover
-from erlbench.algorithms.search.search import Individual, Search, Vector, centre_of
+from erlbench.algorithms.search.search import Individual, Search, Vector, find_centre
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.episode_tasks import episode_task
 from erlbench.errors import UsageError
@@ -130,7 +130,7 @@ class Winners(Coupling):
 
     @classmethod
     def check(cls, settings: WinnersSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
-        n = search.population_of(search_settings)
+        n = search.count_population(search_settings)
         winners, copies = settings.winners(n), settings.copies(n)
         if winners + copies >= n:
             raise UsageError(
@@ -144,11 +144,11 @@ class Winners(Coupling):
 
     @property
     def _size(self) -> int:
-        return self.run.search.population_of(self.run.search.settings)
+        return self.run.search.count_population(self.run.search.settings)
 
     # -- a generation ---------------------------------------------------------------------------------------------
 
-    def before(self, steps: int, warm: bool) -> list[Task]:
+    def ask_before(self, steps: int, warm: bool) -> list[Task]:
         """Lines 12 to 23, if their turn has come: the learner's episodes with updates, parallel to the members'."""
         self._draw()
         return [self._episodes()] if self.state.due else []
@@ -190,10 +190,10 @@ class Winners(Coupling):
         return self.run.search.generation(key, state.children, copies)
 
     def comes_from_outside(self, z: Vector) -> bool:
-        centre = centre_of(z)
+        centre = find_centre(z)
         return centre == self.state.copied or centre in self.state.children
 
-    def beside(self, individuals: int) -> list[Task]:
+    def ask_beside(self, individuals: int) -> list[Task]:
         """Episodes of the mean, the learner's policy and the winner that only choose and report."""
         return self.validations(self.state.actor, self.state.winner)
 
@@ -227,7 +227,7 @@ class Winners(Coupling):
             if run.policy_spec.stochastic:
                 state.actor = run.share(run.learner.actor(run.policy_spec, run.context.store.get(state.learner)))
             state.critic_loss, state.entropy = values["critic_loss"], values.get("entropy", math.nan)
-            state.temperature, state.last_return = values.get("temperature", math.nan), fitness_of(result)
+            state.temperature, state.last_return = values.get("temperature", math.nan), compute_fitness(result)
             state.timesteps += sum(values["lengths"])
             state.intervals += 1
             state.under_way -= 1
@@ -243,7 +243,7 @@ class Winners(Coupling):
             run.search.tune(np.array(fitness))
         order = ranking(fitness)
         winners = [individuals[index].z for index in order[: settings.winners(self._size)]]
-        centres = [centre_of(z) for z in winners]
+        centres = [find_centre(z) for z in winners]
         state.winning_children = sum(centre in state.children for centre in centres)
         state.winning_copies = sum(centre == state.copied for centre in centres)
         state.winner = individuals[order[0]].z

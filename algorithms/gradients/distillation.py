@@ -33,7 +33,7 @@ def remembered(
     return torch.from_numpy(observations)
 
 
-def actor_of(policy: PolicySpec, parameters: Tensor, gradients: Tensor | None = None) -> MLP:
+def make_actor(policy: PolicySpec, parameters: Tensor, gradients: Tensor | None = None) -> MLP:
     """The deterministic policy of a vector."""
     return MLP(policy.sizes, policy.activation, "tanh", parameters, gradients)
 
@@ -49,10 +49,10 @@ def distil(settings: Distillation, inputs: Mapping[str, Any], key: Key, workspac
     q = inputs["learner"][4 * policy.size :][: settings.critic.size]  # Q_1
     vectors = (inputs["first"], inputs["second"], q)
     first, child, row = (torch.from_numpy(np.array(vector, np.float32)) for vector in vectors)
-    parents = [actor_of(policy, first), actor_of(policy, child.clone())]
+    parents = [make_actor(policy, first), make_actor(policy, child.clone())]
     critics = [MLP(settings.critic.sizes, settings.critic.activation, "linear", row)]
     adam = FlatAdam(child, torch.zeros(2, len(child)), settings.learning_rate)
-    actor = actor_of(policy, child, adam.gradients)
+    actor = make_actor(policy, child, adam.gradients)
     with arithmetic():
         size = min(settings.batch_size, len(states))
         for _ in range(settings.epochs * (len(states) // size)):
@@ -99,7 +99,7 @@ def sensitivity(policy: PolicySpec, vector: Tensor, states: Tensor) -> Tensor:
     In float64, as the sum over the batch may cancel.
     """
     gradients = torch.zeros_like(vector)
-    actions, total = actor_of(policy, vector, gradients)(states), torch.zeros_like(vector)
+    actions, total = make_actor(policy, vector, gradients)(states), torch.zeros_like(vector)
     for k in range(actions.shape[1]):
         gradients.zero_()
         actions[:, k].sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]

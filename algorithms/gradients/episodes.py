@@ -13,7 +13,7 @@ from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
 from erlbench.algorithms.gradients.minibatches import saved
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
-from erlbench.algorithms.gradients.updates import MakeProgram, check_reports, checked_means, learner_of, make_updates
+from erlbench.algorithms.gradients.updates import MakeProgram, check_reports, checked_means, load_learner, make_updates
 from erlbench.algorithms.training.update_settings import Episodes
 from erlbench.work.contract import info_values
 from erlbench.work.rollout import ExplorationNoise, transitions
@@ -33,7 +33,7 @@ def train(
     what `Replay.append` takes. A NaN or infinite value raises `NumericalError`.
     """
     update, before = settings.update, settings.critic_updates
-    learner, executor = learner_of(workspace, kind, update)
+    learner, executor = load_learner(workspace, kind, update)
     learner.load(inputs["learner"], before, settings.actor_updates)
     reports = torch.zeros(settings.limit * settings.episodes, len(learner.report), device=workspace.device)
     noise = ExplorationNoise(update.policy.sizes[-1], settings.noise_decay, settings.exploration_noise)

@@ -45,7 +45,7 @@ class LearnerProgram(Protocol):
         """The programs of the update `number`, the first of a block after `draw`."""
 
 
-def learner_of(workspace: Workspace, kind: MakeProgram, settings: Update) -> tuple[Any, Executor]:
+def load_learner(workspace: Workspace, kind: MakeProgram, settings: Update) -> tuple[Any, Executor]:
     """The `LearnerProgram` with these settings, and what runs its programs.
 
     The workspace keeps those used last; their contents never outlive a task.
@@ -101,7 +101,7 @@ def fit_critics(
     Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
-    learner, executor = learner_of(workspace, kind, settings.update)
+    learner, executor = load_learner(workspace, kind, settings.update)
     learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
     loss = from_replay(learner, settings, inputs, key, workspace, executor)
     values = {"critic_updates": settings.updates, "critic_loss": loss}
@@ -121,7 +121,7 @@ def climb_critics(
     """
     if not np.isfinite(inputs["critic"][0]).all():
         raise NumericalError("the critic has a NaN or infinite value")
-    learner, executor = learner_of(workspace, kind, settings.update)
+    learner, executor = load_learner(workspace, kind, settings.update)
     learner.load(inputs["parameters"], inputs["critic"])
     from_replay(learner, settings, inputs, key, workspace, executor)
     return Outcome({"actor_updates": settings.updates}, {"parameters": learner.parameters()})
@@ -157,7 +157,7 @@ def update_joint(
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
     update, updates = settings.update, settings.updates
-    learner, executor = learner_of(workspace, kind, update)
+    learner, executor = load_learner(workspace, kind, update)
     learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
     loss = from_replay(learner, settings, inputs, key, workspace, executor)
     of_actor = -(-updates // getattr(update, "policy_delay", 1))

@@ -78,12 +78,12 @@ class Chain(Generations):
         tasks = run.search.breed(run)
         state.samples = coupling.population(lambda index: run.key(Purpose.NOISE, number, index))
         state.individuals, state.trained, state.f_mean = [*state.samples], [], None
-        tasks += coupling.before(state.previous_steps, self.warm)
+        tasks += coupling.ask_before(state.previous_steps, self.warm)
         coupling.inject(state.individuals)
-        tasks += [*self.tasks_of(0), *coupling.beside(len(state.individuals))]
+        tasks += [*self.ask_individuals(0), *coupling.ask_beside(len(state.individuals))]
         return [*tasks, self.measurement(run.search.mean_ref, number)] if run.search.mean_episodes else tasks
 
-    def tasks_of(self, first: int) -> list[Task]:
+    def ask_individuals(self, first: int) -> list[Task]:
         """From `first` on all individuals, or one: its training, if it is time for it, and its episodes."""
         state, warm = self.state, self.warm
         state.asked = first + 1 if self.settings.warmup_gate == INDIVIDUAL else len(state.individuals)

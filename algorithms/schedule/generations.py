@@ -26,7 +26,7 @@ class Generations(Schedule):
         """The tasks with which a generation begins."""
 
     @abstractmethod
-    def tasks_of(self, first: int) -> list[Task]:
+    def ask_individuals(self, first: int) -> list[Task]:
         """The tasks of further individuals, from `first` on."""
 
     def ask(self) -> list[Task]:
@@ -38,7 +38,7 @@ class Generations(Schedule):
             tasks = gradient_tasks(run, list(weights), list(weights.values()), run.policy_spec.size)
             state.awaited = len(tasks)
             return tasks
-        return self.tasks_of(state.asked) if len(state.fitness) == state.asked < len(state.individuals) else []
+        return self.ask_individuals(state.asked) if len(state.fitness) == state.asked < len(state.individuals) else []
 
     def fitness_episodes(self, parameters: Sequence[Input], individuals: range, random: bool) -> list[Task]:
         """The episodes of `individuals`, which act uniformly at `random`, or by themselves."""

@@ -47,9 +47,9 @@ class Phases(Chain):
     def ask(self) -> list[Task]:
         return super().ask() + self._critic_stream()
 
-    def tasks_of(self, first: int) -> list[Task]:
+    def ask_individuals(self, first: int) -> list[Task]:
         """A generation; with barriers the critic comes first, then the actors, then the episodes."""
-        tasks = super().tasks_of(first)
+        tasks = super().ask_individuals(first)
         if not self.settings.barriers:
             return tasks
         critic, actors = ([task for task in tasks if task.kind == kind] for kind in ("critic", "actor"))

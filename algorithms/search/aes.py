@@ -172,7 +172,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         return AESState(distribution=self.distribution(mean), epsilon=settings.initial_variance, scale=scale)
 
     @classmethod
-    def population_of(cls, settings: AESSearchSettings) -> int:
+    def count_population(cls, settings: AESSearchSettings) -> int:
         return settings.window
 
     @property

@@ -26,7 +26,7 @@ MINIMISE = ("cma", "nevergrad", "evosax")  # packages that minimise, whatever is
 _GLOBALS = threading.RLock()  # one search at a time uses the global generators
 
 
-def face_of(thing: Any, mean: np.ndarray, seed: int) -> SearchFace:
+def wrap_search(thing: Any, mean: np.ndarray, seed: int) -> SearchFace:
     """The face of an object; a `UsageError` for one that cannot be asked and told."""
     strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
     if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):

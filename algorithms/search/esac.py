@@ -15,7 +15,7 @@ import numpy as np
 
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
-from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, centre_of
+from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, find_centre
 from erlbench.settings import at_least_zero, setting
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import ArrayRef, Perturbed
@@ -105,7 +105,7 @@ class ESACSearch(Search[ESACSearchSettings, ESACSearchState]):
         around = [
             (rank, individual.z)
             for rank, individual in zip(ranks, individuals)
-            if centre_of(individual.z) == self.state.policy
+            if find_centre(individual.z) == self.state.policy
         ]
         for rank, z in around:
             assert isinstance(z, Perturbed)

@@ -16,7 +16,7 @@ from erlbench.algorithms.search.genetic import GeneticSearch, GeneticState, Sele
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
-from erlbench.algorithms.training.gradient_tasks import critic_of, update_task
+from erlbench.algorithms.training.gradient_tasks import make_critic_spec, update_task
 from erlbench.settings import at_least_one, at_least_zero, setting
 from erlbench.work.seeding import generator
 from erlbench.work.tasks import Input, Task
@@ -119,7 +119,7 @@ class PDERLSearch(GeneticSearch):
             first, second = (state.population[index] for index in (child.first, child.second))
             ranges = [memory for k in (child.first, child.second) for memory in latest(state.memories[k], half)]
             spec = (settings.distillation_epochs, settings.distillation_batch, settings.distillation_rate)
-            distillation = Distillation(policy, critic_of(run), tuple(ranges), *spec)
+            distillation = Distillation(policy, make_critic_spec(run), tuple(ranges), *spec)
             inputs: dict[str, Input] = {"first": first, "second": second, "learner": run.coupling.state.learner}
             tasks.append(update_task(run, "actor", f"{MODULE}:distil", distillation, inputs | replay, child.place))
             vectors[child.place], state.memories[child.place] = tasks[-1].output("parameters"), ranges

@@ -71,7 +71,7 @@ def default_population(size: int) -> int:
     return 4 + int(3 * math.log(size))
 
 
-def needs_of(problem: Problem, population: int | None, episodes: int, size: int, full: bool) -> Needs:
+def estimate_needs(problem: Problem, population: int | None, episodes: int, size: int, full: bool) -> Needs:
     """What a generation takes that searches `size` parameters, with a full covariance matrix or a smaller one."""
     population = population or default_population(size)
     more = {"memory": full_memory(size), "seconds": full_seconds(size, population)} if full else {}

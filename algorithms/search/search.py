@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from erlbench.algorithms.individuals import fitness_of
-from erlbench.algorithms.policy_settings import policy_of
+from erlbench.algorithms.individuals import compute_fitness
+from erlbench.algorithms.policy_settings import make_policy_spec
 from erlbench.algorithms.registry import ALGORITHMS, complete, find_named
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.search_distribution import SearchDistribution
@@ -119,16 +119,16 @@ class Search(ABC, Generic[S, D]):
         """The policy to report, usually the mean."""
 
     @classmethod
-    def population_of(cls, settings: S) -> int:
+    def count_population(cls, settings: S) -> int:
         """Individuals of a generation."""
         if not hasattr(settings, "population"):
-            raise UsageError(f"{cls.__name__} has neither a setting `population` nor `population_of`")
+            raise UsageError(f"{cls.__name__} has neither a setting `population` nor `count_population`")
         return int(settings.population)
 
     @property
     def at_once(self) -> int:
         """How many individuals an asynchronous schedule gathers before it tells them."""
-        return self.population_of(self.settings)
+        return self.count_population(self.settings)
 
     @property
     def mean_episodes(self) -> int:
@@ -137,7 +137,7 @@ class Search(ABC, Generic[S, D]):
 
     def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         """The samples of a generation, from `key(0)`, `key(1)`, ..."""
-        return [self.sample(key(index)) for index in range(self.population_of(self.settings))]
+        return [self.sample(key(index)) for index in range(self.count_population(self.settings))]
 
     def generation(
         self, key: Callable[[int], Key], first: Sequence[ArrayRef] = (), last: Sequence[ArrayRef] = ()
@@ -168,7 +168,7 @@ class Search(ABC, Generic[S, D]):
 
     def fitness(self, result: Result) -> float:
         """What an individual's episodes are worth: by default their mean return."""
-        return fitness_of(result)
+        return compute_fitness(result)
 
     def seen(self, fitness: float, warm: bool) -> None:
         """Note a fitness as soon as it is known, also of individuals that are never told."""
@@ -187,7 +187,7 @@ class Search(ABC, Generic[S, D]):
     @classmethod
     def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
         """The policies that it searches when it runs alone."""
-        return policy_of(problem, settings)
+        return make_policy_spec(problem, settings)
 
     def extends(self, steps: int, individuals: int) -> bool:
         """Whether a generation with so many environment steps and individuals gets as many individuals more."""
@@ -280,7 +280,7 @@ class MirroredSearch(Search[S, M]):
     @classmethod
     def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
         normalised = getattr(settings, "normalise_observations", False) and problem.observation_size > 0
-        return policy_of(problem, settings, normalised)
+        return make_policy_spec(problem, settings, normalised)
 
     def begin(self, mean: np.ndarray) -> dict[str, Any]:
         """The fields of `MirroredState` before the first generation."""
@@ -307,12 +307,12 @@ class MirroredSearch(Search[S, M]):
         return Perturbed(centre, self.scale, key, size=self.state.mean.size)
 
     def samples(self, key: Callable[[int], Key]) -> list[Vector]:
-        pairs = range(self.population_of(self.settings) // 2)
+        pairs = range(self.count_population(self.settings) // 2)
         return [self.sample(key(pair), sign) for pair in pairs for sign in (1, -1)]
 
     def fitness(self, result: Result) -> float:
         shift = getattr(self.settings, "reward_shift", 0.0)
-        return fitness_of(result) - shift * float(np.mean(result.values["lengths"]))
+        return compute_fitness(result) - shift * float(np.mean(result.values["lengths"]))
 
     def observed(self, count: int, sums: np.ndarray) -> None:
         self.state.statistics.add(count, sums)
@@ -321,7 +321,7 @@ class MirroredSearch(Search[S, M]):
         return {"parameter_norm": float(np.linalg.norm(self.state.mean))}
 
 
-def centre_of(z: Vector) -> ArrayRef:
+def find_centre(z: Vector) -> ArrayRef:
     """What an individual was sampled around: itself, where it was not."""
     return z.centre if isinstance(z, Perturbed) else z
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.gradient_tasks import critic_of
+from erlbench.algorithms.training.gradient_tasks import make_critic_spec
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
@@ -53,15 +53,15 @@ class EpisodeLearner(Algorithm[S, L]):
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
         self.learner = LEARNERS[self.learner_name]
-        self._critic = critic_of(self)
+        self._critic = make_critic_spec(self)
         vector = self.learner.start(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS), **self.networks())
-        self.state = self.state_type(self.share(vector), self.share(self.actor_of(vector)))
+        self.state = self.state_type(self.share(vector), self.share(self.extract_actor(vector)))
 
     def networks(self) -> dict[str, Any]:
         """Further values for `Learner.start` and its update."""
         return {}
 
-    def actor_of(self, learner: np.ndarray) -> np.ndarray:
+    def extract_actor(self, learner: np.ndarray) -> np.ndarray:
         """The deterministic policy in a fresh learner, `(policy.size,)`."""
         return learner[: self.policy_spec.size]
 

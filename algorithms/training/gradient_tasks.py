@@ -27,7 +27,7 @@ class CriticState:
     in_flight: bool = False
 
 
-def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
+def make_critic_spec(algorithm: Algorithm[Any, Any]) -> CriticSpec:
     """The critic's network: by default with the actor's hidden widths, and the critic's activation."""
     settings = algorithm.settings
     hidden = getattr(settings, "critic_hidden", settings.hidden)
@@ -49,7 +49,7 @@ def critic_task(
     settings, learner = algorithm.settings, find_learner(algorithm.settings.learner)
     fields = {} if learner.target_noise else {"target_noise": 0.0}
     rate = settings.critic_learning_rate
-    update = CriticUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate, **fields)
+    update = CriticUpdate.of(algorithm.policy_spec, make_critic_spec(algorithm), settings, learning_rate=rate, **fields)
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor}
     return update_task(algorithm, "critic", learner.critic_function, Updates(update, updates, step), inputs, individual)
 
@@ -77,7 +77,7 @@ def actor_task(
     """
     settings = algorithm.settings
     rate, function = settings.actor_learning_rate, find_learner(settings.learner).actor_function
-    update = ActorUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate)
+    update = ActorUpdate.of(algorithm.policy_spec, make_critic_spec(algorithm), settings, learning_rate=rate)
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic}
     return update_task(algorithm, "actor", function, Updates(update, updates), inputs, individual)
 

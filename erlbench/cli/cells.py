@@ -20,7 +20,7 @@ from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.estimate import find_doubts, never_timed, shorten_doubts
 from erlbench.experiment.schedule import CellSchedule
 from erlbench.machine.process import check_device
-from erlbench.running.admission import Rules, admit, problem_finder, rules_of
+from erlbench.running.admission import Rules, admit, make_rules, problem_finder
 from erlbench.running.command import run_cells, schedule_cells
 from erlbench.running.folder import RunFolder
 from erlbench.running.refusals import check_saved, useless_replays
@@ -35,7 +35,7 @@ def start_cells(arguments: RunArguments) -> int:
     """Describe the cells of a command, and run them unless it is a dry run; the exit code."""
     check_device(arguments.device)
     options = run_options(arguments, ("erlbench", *sys.argv[1:]))
-    rules = rules_of(options, () if arguments.study else arguments.algo)
+    rules = make_rules(options, () if arguments.study else arguments.algo)
     cells = requested_cells(arguments, problem_finder(rules))
     if not arguments.quiet:
         for line in _describe(cells, arguments, rules):

@@ -21,7 +21,7 @@ from erlbench.cli.tables import print_table, settings_line
 from erlbench.envs import catalogue
 from erlbench.envs.functions import FUNCTIONS
 from erlbench.envs.options import OWN, keyword_arguments, value_text
-from erlbench.envs.registry import import_module_of, problem, remember_problems
+from erlbench.envs.registry import import_environment, problem, remember_problems
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import run_folder
@@ -132,7 +132,7 @@ def _list_environments(words: list[str]) -> Listing:
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
     for word in words:  # MODULE:ID, ids of Gymnasium, other games than the listed ones, and ID@PRESET
         is_listed = word.partition("@")[0] in described and catalogue.canonical(word)  # refuses other presets
-        is_game = catalogue.namespace_of(word) and "-v" in word
+        is_game = catalogue.find_namespace(word) and "-v" in word
         if is_listed or ":" in word or word in gymnasium.registry or is_game:
             described.setdefault(word, "")
     hint = (
@@ -179,9 +179,9 @@ def _print_environment(name: str) -> None:
             print_table(f"Presets of {env_id} (--env {env_id}@PRESET)", ("preset", "what it changes"), presets)
         if row.extra and not catalogue.installed(row.extra):
             return
-    import_module_of(env_id)
+    import_environment(env_id)
     defaults = dict.fromkeys(OWN) | {key: argument.default for key, argument in keyword_arguments(env_id).items()}
-    defaults |= catalogue.preset_of(name).kwargs
+    defaults |= catalogue.find_preset(name).kwargs
     function = FUNCTIONS.get(env_id.removeprefix(FUNCTION))
     if row and function is not None:
         defaults["dimension"] = row.action
@@ -282,8 +282,8 @@ def _is_done(run: Path) -> bool:
 def _price(study: Study, profile: str) -> str:
     """The core-hours of the runs that are missing; `UsageError` where there is no number."""
     tried = problem_finder(Rules(anyway=True))  # users' environments; a price needs no trial of the catalogue's
-    problem_of = remember_problems(lambda env, given: (tried if catalogue.module_of(env) else problem)(env, given))
+    find_problem = remember_problems(lambda env, given: (tried if catalogue.find_module(env) else problem)(env, given))
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
-    cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
-    hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
+    cells = [cell for cell in requested_cells(arguments(request), find_problem) if not _is_done(cell.directory)]
+    hours = sum(estimate_cell(cell, 1, find_problem).core_seconds for cell in cells) / 3600
     return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.errors import ErlbenchError, UsageError, said_by
+from erlbench.errors import ErlbenchError, UsageError, name_error
 from erlbench.options import argument, option
 from erlbench.words import counted
 
@@ -47,16 +47,16 @@ def command(options: PlayOptions) -> None:
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
     """
     from erlbench.playing import play_run
-    from erlbench.pool.apart import apart
+    from erlbench.pool.separate_process import run_separately
 
     try:
         values = {name: getattr(options, name) for name in ("run", "episodes", "seed", "steps", "video")}
         window = options.video is None and not options.no_video
-        played = apart(play_run, **values, window=window, seconds=LONGEST)
+        played = run_separately(play_run, **values, window=window, seconds=LONGEST)
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has
-        raise UsageError(f"{options.run} cannot be played: {said_by(error)}") from error
+        raise UsageError(f"{options.run} cannot be played: {name_error(error)}") from error
     for number, episode in enumerate(played, 1):
         click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if options.video is not None:

@@ -82,13 +82,13 @@ def command(options: TuneOptions) -> None:
         "out": str(options.out),
         "quiet": True,
     }
-    request, problem_of = arguments(given), problem_finder(Rules())
+    request, find_problem = arguments(given), problem_finder(Rules())
     how = replace(run_options(request, ("erlbench", *sys.argv[1:])), jobs=1)
     try:
-        cells = requested_cells(request, problem_of)
+        cells = requested_cells(request, find_problem)
     except UsageError:  # of settings that are searched, perhaps
         trial = arguments({**given, "set": {**options.set, **first_values(space)}})
-        cells = requested_cells(trial, problem_of)
+        cells = requested_cells(trial, find_problem)
     best, cost, file = tune(cells, space, request.set, options.trials, options.out, how, message)
     click.echo(
         f"best: {settings_line(best.params)}\nmean final score {best.value:,.1f}; {cost}\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import canonical, extra_of, installed
+from erlbench.envs.catalogue import canonical, find_extra, installed
 from erlbench.envs.registry import problem, remember_problems
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.arguments import OPTIONS, RunArguments
@@ -54,23 +54,23 @@ class Statement:
         return frozenset(f"{table}.{key}" for table, keys in tables.items() for key in keys)
 
 
-def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) -> list[Cell]:
+def requested_cells(arguments: RunArguments, find_problem: ProblemOf = problem) -> list[Cell]:
     """The cells to run, each directory once; everything about them is checked, nothing is written.
 
-    `problem_of` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
+    `find_problem` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
     A `CellError` from it concerns one cell, and is raised again when it starts.
     """
-    problem_of = remember_problems(problem_of)
+    find_problem = remember_problems(find_problem)
     if arguments.study:
         from erlbench.experiment.study_cells import state_studies
 
-        statements = state_studies(arguments, problem_of)
+        statements = state_studies(arguments, find_problem)
     else:
         statements = _state_command(arguments)
     distinct: dict[Path, Cell] = {}
     for statement in statements:
         with statement.place:
-            cells = [*build_cells(statement, problem_of, fresh=arguments.force)]
+            cells = [*build_cells(statement, find_problem, fresh=arguments.force)]
             if arguments.study and statement.run["workers"] and not any(cell.workers for cell in cells):
                 raise UsageError(f"'workers' means nothing to {statement.algo}, which has no workers")
         for cell in cells:
@@ -140,7 +140,7 @@ def require_extras(pairs: Iterable[tuple[str, str]]) -> None:
     """Raise a `UsageError` with one command for all that environments and algorithms need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
     for env, algo in pairs:
-        if (extra := extra_of(env)) and not installed(extra):
+        if (extra := find_extra(env)) and not installed(extra):
             needed.setdefault(extra, env)
         if extra := registry.missing_extra(algo):
             needed.setdefault(extra, algo)
@@ -159,13 +159,13 @@ def stated_options(arguments: RunArguments) -> Table:
     return given | ({"costs": load_costs(arguments.costs)} if arguments.costs else {})
 
 
-def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
+def build_cells(statement: Statement, find_problem: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
     """A cell for each seed, checked on its environment; a `fresh` one leaves its folder out.
 
     A cell whose folder has no configuration that can be read is also fresh. A stored value that is none is a
     `UsageError`.
     """
-    usual = _fill(statement, problem_of, {}, statement.out)
+    usual = _fill(statement, find_problem, {}, statement.out)
     for seed in statement.seeds:
         cell = replace(usual, seed=seed)
         path = cell.directory / CONFIG
@@ -174,22 +174,22 @@ def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = Fa
         except (OSError, ValueError):  # refused with the reason before the run starts
             saved = {}
         if not saved:
-            yield _check(cell, problem_of)
+            yield _check(cell, find_problem)
             continue
         try:
-            kept = replace(_fill(statement, problem_of, saved, path), seed=seed)
+            kept = replace(_fill(statement, find_problem, saved, path), seed=seed)
             lines = differences(saved, cell.config())
             kept = replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
-            yield _check(kept, problem_of)
+            yield _check(kept, find_problem)
         except UsageError as error:
-            _check(cell, problem_of)  # what the command alone is refused for is no fault of the file
+            _check(cell, find_problem)  # what the command alone is refused for is no fault of the file
             raise UsageError(f"{path}: {error}; put the file back, or start anew by --force") from error
 
 
-def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
+def _check(cell: Cell, find_problem: ProblemOf) -> Cell:
     """Refuse an environment that does not go with the algorithm; the cell as it is run."""
     try:
-        task = problem_of(cell.env, cell.env_settings)
+        task = find_problem(cell.env, cell.env_settings)
     except CellError:
         return cell
     registry.check_observations(cell.algo, task, cell.env)
@@ -198,7 +198,7 @@ def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
     return replace(cell, env_settings={**fresh, **cell.env_settings})
 
 
-def _fill(statement: Statement, problem_of: ProblemOf, saved: Values, path: Path) -> Cell:
+def _fill(statement: Statement, find_problem: ProblemOf, saved: Values, path: Path) -> Cell:
     """The cell of seed 0, with the values of `saved`, the configuration in `path`, where nothing is stated."""
     run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
     stored = {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
@@ -235,7 +235,7 @@ def _fill(statement: Statement, problem_of: ProblemOf, saved: Values, path: Path
     if not minutes and cell.total_generations is None:  # the environment need not be made
         return replace(cell, eval_freq=usual_frequency(cell.total_timesteps))
     try:
-        steps = planned_steps(cell, problem_of(cell.env, cell.env_settings))
+        steps = planned_steps(cell, find_problem(cell.env, cell.env_settings))
     except CellError:  # met when the cell starts
         return cell
     return replace(cell, eval_freq=usual_frequency(steps))

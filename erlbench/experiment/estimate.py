@@ -30,10 +30,10 @@ FEW = 3  # doubts of one kind that are shown one by one
 NEVER_TRAINS = "never trains"
 
 
-def estimate_cell(cell: Cell, processes: int, problem_of: ProblemOf) -> Share:
+def estimate_cell(cell: Cell, processes: int, find_problem: ProblemOf) -> Share:
     """What `cell` takes with `processes` processes; nothing where its environment cannot be made."""
     try:
-        return estimate(cell, problem_of(cell.env, cell.env_settings), processes)
+        return estimate(cell, find_problem(cell.env, cell.env_settings), processes)
     except ErlbenchError:
         return Share(processes=processes)
 
@@ -107,13 +107,13 @@ def update_size(settings: Any, problem: Problem) -> int:
     return batch * sum(inputs * outputs for sizes in networks for inputs, outputs in pairwise(sizes))
 
 
-def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[str, str]]:
+def find_doubts(cells: Iterable[Cell], find_problem: ProblemOf) -> Iterator[tuple[str, str]]:
     """The kind of each doubt and a line on it, of each cell without its seed."""
     kinds = {(cell.name, cell.env, repr(cell.settings), cell.total_timesteps, cell.eval_freq): cell for cell in cells}
     for cell in kinds.values():
         where = f"{cell.name} on {cell.env}"
         try:
-            problem = problem_of(cell.env, cell.env_settings)
+            problem = find_problem(cell.env, cell.env_settings)
         except CellError as error:
             yield "fails", f"warning: {where} will fail: {error}"
             continue

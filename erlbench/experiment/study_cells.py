@@ -36,7 +36,7 @@ class StudyCell(NamedTuple):
     env: str
 
 
-def state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Statement]:
+def state_studies(arguments: RunArguments, find_problem: ProblemOf) -> Iterator[Statement]:
     """What the requested studies state of their cells; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
@@ -60,7 +60,7 @@ def state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[St
     timed = {(name, entry.name) for study in timing for name in study.profiles for entry in study.entries}
     for row in rows:
         one_core = row.study.times_cells or (row.name != NO_PROFILE and (row.name, row.entry.name) in timed)
-        yield _state_entry(arguments, row, stated[row.entry.name, row.entry.algo], problem_of, one_core)
+        yield _state_entry(arguments, row, stated[row.entry.name, row.entry.algo], find_problem, one_core)
 
 
 def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[StudyCell]:
@@ -86,7 +86,7 @@ def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[Stu
 
 
 def _state_entry(
-    arguments: RunArguments, row: StudyCell, stated: Values, problem_of: ProblemOf, one_core: bool
+    arguments: RunArguments, row: StudyCell, stated: Values, find_problem: ProblemOf, one_core: bool
 ) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
     study, name, profile, entry, env = row
@@ -96,7 +96,7 @@ def _state_entry(
         place = nullcontext
     at_entry: list[Keys] = [("studies", study.name, "entries", study.entries.index(entry))]
     with place(at_entry if entry.env_settings else profile_places(study.name, name, "envs")):
-        longest = problem_of(env, env_settings).env.max_episode_steps
+        longest = find_problem(env, env_settings).env.max_episode_steps
     if arguments.total_timesteps:
         entry = replace(entry, total_timesteps=arguments.total_timesteps)
         profile = replace(profile, entry_timesteps={})

@@ -27,7 +27,7 @@ SMALLEST = 20  # pixels of a side that A3C's take
 EPSILON = 1e-3  # added to the variance, as in OpenAI-ES's public code
 
 
-def convolutions_of(image: Sequence[int]) -> Convolutions:
+def choose_convolutions(image: Sequence[int]) -> Convolutions:
     """The convolutions for an image `(channels, height, width)`, by its size."""
     return A3C if min(image[1:]) >= SMALLEST else MINATAR
 
@@ -35,7 +35,7 @@ def convolutions_of(image: Sequence[int]) -> Convolutions:
 def feature_shape(image: Sequence[int]) -> tuple[int, int, int]:
     """Channels, height and width behind the convolutions; `ValueError` for an image that is too small."""
     channels, height, width = image
-    for outputs, side, stride in convolutions_of(image):
+    for outputs, side, stride in choose_convolutions(image):
         channels, height, width = outputs, (height - side) // stride + 1, (width - side) // stride + 1
     if min(height, width) < 1:
         raise ValueError(f"an image of {image[1]} x {image[2]} is too small for the convolutions")
@@ -74,7 +74,7 @@ class ImageNetwork:
 
         self._torch, self._output = torch, output
         self._image = torch.from_numpy(observation.reshape(1, *spec.image))
-        self._strides = [stride for _, _, stride in convolutions_of(spec.image)]
+        self._strides = [stride for _, _, stride in choose_convolutions(spec.image)]
         self._activation = {"relu": torch.relu_, "tanh": torch.tanh_}.get(
             spec.activation, torch.nn.functional.leaky_relu
         )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from erlbench.policy.pixels import convolutions_of, feature_shape, reference_size
+from erlbench.policy.pixels import choose_convolutions, feature_shape, reference_size
 from erlbench.work.seeding import Key, generator
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def network_tensors(
     parts: list[_Part] = []
     if image:
         channels = image[0]
-        for index, (outputs, side, _) in enumerate(convolutions_of(image)):
+        for index, (outputs, side, _) in enumerate(choose_convolutions(image)):
             parts += _layer(f"convolution.{index}", (outputs, channels, side, side), bias)
             channels = outputs
         sizes = (math.prod(feature_shape(image)), *sizes[1:])

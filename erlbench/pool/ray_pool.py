@@ -27,7 +27,7 @@ from erlbench.pool.ray_nodes import Answer, ReplayPart, Report, facts, read_part
 from erlbench.work.replay import NAME as REPLAY
 from erlbench.work.replay import ROWS
 from erlbench.work.store import Store
-from erlbench.work.tasks import ReplayView, Task, arrays_of
+from erlbench.work.tasks import ReplayView, Task, list_arrays
 
 LOOK = 2.0  # seconds that a wait takes at most
 START = 120.0  # seconds in which there must be a free node, and an agent must have started
@@ -68,7 +68,7 @@ class Node:
         self.arrays.difference_update(unneeded)
         arrays: dict[str, np.ndarray] = {}
         values = [value for task, _ in self._waiting for value in task.inputs.values()]
-        for ref in (ref for value in values for ref in arrays_of(value)):
+        for ref in (ref for value in values for ref in list_arrays(value)):
             if ref.name not in self.arrays:
                 self.arrays.add(ref.name)
                 arrays[ref.name] = store.get(ref)

@@ -79,7 +79,7 @@ def unknown_setting(algo: str, name: str, settings: Iterable[str]) -> str:
     return f"unknown setting '{name}'{f' of {algo}' if algo else ''}{hint}"
 
 
-def version_of(meta: Mapping[str, Any]) -> tuple[int, ...]:
+def read_version(meta: Mapping[str, Any]) -> tuple[int, ...]:
     """The version that wrote a run's meta.json, by its name or by the format; empty for unknown."""
     text = re.match(r"\d{1,4}(\.\d{1,4})*", str(table_in(meta, "versions").get("erlbench", "")))
     version = tuple(map(int, text[0].split("."))) if text else ()

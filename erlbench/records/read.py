@@ -31,7 +31,7 @@ import numpy as np
 
 from erlbench.files import Unusable, printable, read_bytes, reason
 from erlbench.records.run import EDITED, STATUS, RunFiles, checked
-from erlbench.records.schema import NO_LONGER, EvaluationRow, Row, RowColumn, columns_of, declared
+from erlbench.records.schema import NO_LONGER, EvaluationRow, Row, RowColumn, declared, list_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def read_columns(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes 
         last = data.count(b"\n") + 1
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin = next(_BEFORE.finditer(data, 0, end)).end()
-    schema, metrics = declared(row), next((column for column in columns_of(row) if column.metrics), None)
+    schema, metrics = declared(row), next((column for column in list_columns(row) if column.metrics), None)
     if begin == end:
         if metrics is not None:  # its header comes with its first row
             return _in_order([], row)
@@ -102,7 +102,7 @@ def read_columns(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes 
         return None
     line, stop = data.count(b"\n", 0, begin) + 1, data.index(b"\n", begin)
     names = [schema[name].name if name in schema else name for name in _cells(data[begin:stop].decode())]
-    if missing := [column.name for column in columns_of(row) if column.required and column.name not in names]:
+    if missing := [column.name for column in list_columns(row) if column.required and column.name not in names]:
         warn(f"{path}:{line}: no column {', '.join(missing)}; the file is left out")
         return None
     if len(set(names)) < len(names):
@@ -184,7 +184,7 @@ def _in_order(blocks: Sequence[Mapping[str, Any]], row: type[Row]) -> dict[str, 
     joined = {name: np.concatenate([block[name] for block in blocks]) for name in (blocks[0] if blocks else ())}
     count = len(next(iter(joined.values()), ()))
     ordered: dict[str, Any] = {}
-    for column in columns_of(row):
+    for column in list_columns(row):
         if column.metrics:
             ordered |= {name: values for name, values in joined.items() if name not in declared(row)}
         elif column.name in joined:

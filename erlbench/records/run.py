@@ -133,7 +133,7 @@ def admission_marks(meta: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(marks))
 
 
-def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
+def read_repeats(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
     """The earlier runs of the folder `run`, the oldest first, as meta.json lists them in `repeats`.
 
     They are the folders `<run>.old-N` next to it, and the runs that these or the run itself list, which may be gone.
@@ -322,7 +322,7 @@ class Imported:
         return {name: value for name, value in asdict(self).items() if name != "licence" or value}
 
 
-def imported_of(config: Mapping[str, Any]) -> Imported | None:
+def read_import(config: Mapping[str, Any]) -> Imported | None:
     """The origin that config.toml records; None for a run of this suite."""
     entries = table_in(config, KIND)
     if table_in(config, "run").get("kind") != KIND:

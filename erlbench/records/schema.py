@@ -226,7 +226,7 @@ def cached(function: _F) -> _F:
 
 
 @cached
-def columns_of(row: type[Row]) -> tuple[RowColumn, ...]:
+def list_columns(row: type[Row]) -> tuple[RowColumn, ...]:
     """The columns of a row's file, in their order."""
     hints = typing.get_type_hints(row)
     return tuple(
@@ -238,17 +238,17 @@ def columns_of(row: type[Row]) -> tuple[RowColumn, ...]:
 @cached
 def declared(row: type[Row]) -> Mapping[str, RowColumn]:
     """The columns by all names that they have or had, without the place of the algorithm's metrics."""
-    return {name: listed for listed in columns_of(row) if not listed.metrics for name in (listed.name, *listed.was)}
+    return {name: listed for listed in list_columns(row) if not listed.metrics for name in (listed.name, *listed.was)}
 
 
 def header(row: type[Row], metrics: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The names in a new file's first line; `metrics` are the algorithm's."""
-    return tuple(name for listed in columns_of(row) for name in (metrics if listed.metrics else (listed.name,)))
+    return tuple(name for listed in list_columns(row) for name in (metrics if listed.metrics else (listed.name,)))
 
 
-def row_of(row: type[R], values: Mapping[str, Any]) -> R:
+def make_row(row: type[R], values: Mapping[str, Any]) -> R:
     """A row with these values; the cells of all other columns stay empty."""
-    return row(*(values.get(column.name, "") for column in columns_of(row)))
+    return row(*(values.get(column.name, "") for column in list_columns(row)))
 
 
 def _kind(hint: Any) -> Kind:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, columns_of
+from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, list_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,9 @@ def tagged(row: EvaluationRow | GenerationRow) -> dict[str, float]:
     if isinstance(row, EvaluationRow):
         values = {tag: getattr(row, column) for tag, column in EVALUATION.items()}
     else:
-        names = [column.name for column in columns_of(GenerationRow) if not column.metrics and column.name not in KEYS]
+        names = [
+            column.name for column in list_columns(GenerationRow) if not column.metrics and column.name not in KEYS
+        ]
         numbers = {name: getattr(row, name) for name in names} | {**row.metrics}
         values = {f"{SEARCH}{name}": value for name, value in numbers.items()}
     return {tag: float(value) for tag, value in values.items() if value is not None and not math.isnan(value)}

@@ -26,9 +26,9 @@ from erlbench.records.schema import (
     Row,
     RowColumn,
     cached,
-    columns_of,
     declared,
     header,
+    list_columns,
 )
 
 
@@ -56,7 +56,7 @@ class RowFile:
         self._go_back(0, 0, ())
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
-        if not any(column.metrics for column in columns_of(self.row)):
+        if not any(column.metrics for column in list_columns(self.row)):
             self._write_header(())
             self.flush()
 
@@ -134,7 +134,7 @@ def _cells(row: Row, columns: Sequence[str]) -> list[Any]:
 @cached
 def _conversion(row: type[Row]) -> tuple[Callable[[Row], Sequence[Any]], list[tuple[int, RowColumn]]]:
     """The function that gives the values of a row, and the columns that are no single number, with their places."""
-    columns = columns_of(row)
+    columns = list_columns(row)
     converted = [(at, column) for at, column in enumerate(columns) if column.metrics or not column.numeric]
     return attrgetter(*(column.name for column in columns)), converted
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import erlbench
-from erlbench.envs.catalogue import LISTED, module_of, split_preset
+from erlbench.envs.catalogue import LISTED, find_module, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.documents import escape_latex
 
@@ -53,7 +53,7 @@ def write_references(path: Path, runs: Sequence[Any], sources: Iterable[Any]) ->
 def _source(env: str) -> str:
     """The catalogue's source of an environment, as a report names it; empty for one that it does not list."""
     env = env.partition(" (")[0]
-    if module_of(env):
+    if find_module(env):
         return ""
     try:
         row = LISTED.get(split_preset(env)[0])

@@ -28,17 +28,17 @@ from erlbench.records.run import (
     RunFiles,
     admission_marks,
     folders,
-    imported_of,
     is_as_written,
     is_environment,
     is_name,
     later_version,
     read_config,
-    repeats_of,
+    read_import,
+    read_repeats,
     shared_cores,
     starts,
 )
-from erlbench.records.schema import EvaluationRow, columns_of
+from erlbench.records.schema import EvaluationRow, list_columns
 from erlbench.reporting.cells import LEFT_OUT, Warn, count_runs, list_rows
 from erlbench.reporting.documents import Record
 from erlbench.reporting.formats import slug
@@ -97,7 +97,7 @@ FILES = (CONFIG, STATUS, META, EvaluationRow.file)
 MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, in addition to the costs
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
 # Of eval.csv; NaN where a file lacks it
-COLUMNS = [column.name for column in columns_of(EvaluationRow) if column.numeric]
+COLUMNS = [column.name for column in list_columns(EvaluationRow) if column.numeric]
 DAMAGE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)  # of files that no run wrote
 _SEED = re.compile(r"seed-(\d+)")
 
@@ -185,7 +185,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, last, as_written = _read_evaluations(path, files.table_in(state, "files"), warn)
     machine = parse_machine(meta)
-    simulated, imported = run.get("simulated_time") is True, imported_of(config)
+    simulated, imported = run.get("simulated_time") is True, read_import(config)
     steps, times = evaluations["timesteps"], evaluations["train_time_s"]
     minutes, train_time = _float(run.get("total_minutes")), state.get("train_time_s")
     record: Record = {
@@ -201,7 +201,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         "settings": settings,
         "costs": {key: run[key] for key in MODELLED if key in run} | costs,
         "total_time_s": _float(state.get("total_time_s")),
-        "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
+        "run_config": run, "imported": imported, "repeats": tuple(read_repeats(path, meta)),
         "labels": env_labels(env, env_settings) if imported else (),
     }  # fmt: skip
     if not isinstance(train_time, int | float):

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import extra_of, module_of, split_preset
+from erlbench.envs.catalogue import find_extra, find_module, split_preset
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
@@ -55,15 +55,15 @@ _guard = threading.RLock()
 UNTRIED = Rules(tries=False)
 
 
-def rules_of(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
+def make_rules(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
     """The rules that a command asks for, which runs these algorithms, where known (`ALGO@PRESET`)."""
     limit = LIMIT if options.task_timeout == HUNG_AFTER else options.task_timeout
     names = {name.partition("@")[0] for name in algorithms}
-    modules = modules_of(*names) if len(names) == 1 else ()
+    modules = list_modules(*names) if len(names) == 1 else ()
     return Rules(options.anyway, limit, options.admission, modules)
 
 
-def modules_of(algo: str) -> tuple[str, ...]:
+def list_modules(algo: str) -> tuple[str, ...]:
     """The modules that a run of an algorithm imports, without its environment's; none of an unknown one."""
     try:
         entry = registry.entry(algo)
@@ -99,7 +99,7 @@ def problem_finder(rules: Rules) -> Callable[[str, Settings], Problem]:
     return lambda env, settings: admit(env, settings, rules).problem
 
 
-def identity_of(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
+def identify_problem(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
     """The identity of the cell's problem here and now; empty where no other process can make its environment.
 
     Raises `CellError` where the algorithm's modules cannot be imported there.
@@ -110,8 +110,8 @@ def identity_of(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
 def identity_of_run(
     algo: str, env: str, env_settings: Settings, settings: Settings, rules: Rules = UNTRIED
 ) -> dict[str, Any]:
-    """As `identity_of`, for the values of a config.toml."""
-    modules = modules_of(algo)
+    """As `identify_problem`, for the values of a config.toml."""
+    modules = list_modules(algo)
     trial = _try_once(env, env_settings, replace(rules, modules=modules))
     admission = trial.admission
     if admission is None or not admission.files:
@@ -168,7 +168,7 @@ def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
     """What decides a trial: also the files that the settings name, the environment's module, what this program made."""
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
     values = repr(sorted(settings.items()))
-    return tuple(sys.path), env, values, files, _source(module_of(env)), _maker(env), rules.tries
+    return tuple(sys.path), env, values, files, _source(find_module(env)), _maker(env), rules.tries
 
 
 def _source(module: str) -> str:
@@ -183,8 +183,8 @@ def _source(module: str) -> str:
 def _maker(env: str) -> Any:
     """What makes an environment that this very program has defined or registered, so that no other process knows it."""
     env_id, gymnasium = split_preset(env)[0], sys.modules.get("gymnasium")
-    if module := module_of(env_id):
+    if module := find_module(env_id):
         return getattr(sys.modules[module], env_id.rpartition(":")[2], None) if module == "__main__" else None
-    spec = gymnasium.registry.get(env_id) if gymnasium and not extra_of(env_id) else None
+    spec = gymnasium.registry.get(env_id) if gymnasium and not find_extra(env_id) else None
     made = spec and spec.entry_point
     return None if isinstance(made, str) and made.startswith(OF_ALL) else made

@@ -16,7 +16,7 @@ from typing import Any
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain, said_by
+from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain, name_error
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
@@ -26,7 +26,7 @@ from erlbench.pool.base import Pool, make_pool
 from erlbench.records.run import CONFIG, ERROR, FORMAT, REPLAY
 from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
-from erlbench.running.admission import admit, identity_of, rules_of
+from erlbench.running.admission import admit, identify_problem, make_rules
 from erlbench.running.checkpoint import find_checkpoint
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.loop import Run
@@ -159,14 +159,14 @@ def open_run(
 ) -> ShownRun:
     """The run of a cell, with the start written and its files open; `opened` closes them."""
     options = context.options
-    rules = rules_of(options)
+    rules = make_rules(options)
     admission = admit(cell.env, cell.env_settings, rules)
     problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size)
     opened.callback(replay.close)
     pool.store.attach(NAME, replay.folder)
     algorithm = cell.algorithm(problem, pool.store, replay)
-    recorded: dict[str, Any] = {"admission": admission.record(), "identity": identity_of(cell, rules)}
+    recorded: dict[str, Any] = {"admission": admission.record(), "identity": identify_problem(cell, rules)}
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
     run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
@@ -224,7 +224,7 @@ def record_error(error: Exception | SystemExit, directory: RunFolder, store: Sto
     details = error.details if isinstance(error, TaskError) else ""
     if not isinstance(error, ErlbenchError):
         details = "".join(traceback.format_exception(error))
-    message = str(error) if isinstance(error, ErlbenchError) else said_by(error)
+    message = str(error) if isinstance(error, ErlbenchError) else name_error(error)
     if details:
         with contextlib.suppress(OSError, CellError):
             directory.write(ERROR, details.encode(errors="backslashreplace"))

@@ -50,7 +50,7 @@ DIGESTED_FIELDS: Mapping[type, tuple[str, ...]] = {
 }
 
 
-def state_of(run: Run) -> dict[str, Any]:
+def collect_state(run: Run) -> dict[str, Any]:
     """All that the next start needs to go on with the same numbers: values, dataclasses, and references of arrays."""
     return {
         "algorithm": run.algorithm.snapshot(),
@@ -71,7 +71,7 @@ def save(run: Run, folder: str, keep: int) -> None:
     replay = run.algorithm.context.replay
     replay.flush()
     sync_folder(replay.folder)
-    state = state_of(run)
+    state = collect_state(run)
     arrays = {ref.name: run.pool.store.get(ref).copy() for ref in references(state)}  # copied: a map is an open file
     save_checkpoint(run.directory.path / folder, state, arrays, keep)
     sync_folder(run.directory.path)
@@ -152,12 +152,12 @@ def state_digest(run: Run) -> str:
         "tasks": list(run.graph.tasks.values()),
         "evaluations": [evaluations.taken, evaluations.last_timesteps],
         "replay": list(run.algorithm.context.replay.state().values()),
-        "simulated time": [_training(value) for value in _order_of(run.order.state(), run.clock.ended).values()],
+        "simulated time": [_training(value) for value in _trim_order(run.order.state(), run.clock.ended).values()],
     }
-    return digest_of(parts, run.pool.store)
+    return compute_digest(parts, run.pool.store)
 
 
-def digest_of(parts: Mapping[str, Any], store: Store) -> str:
+def compute_digest(parts: Mapping[str, Any], store: Store) -> str:
     """The digest of the parts of a state in their order; references stand for arrays in `store`."""
     digest = hashlib.sha256()
     for name, value in parts.items():
@@ -185,7 +185,7 @@ def _bytes(leaf: Any) -> bytes:
     raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
 
 
-def _order_of(state: Mapping[str, Any], ended: bool) -> Mapping[str, Any]:
+def _trim_order(state: Mapping[str, Any], ended: bool) -> Mapping[str, Any]:
     """The state of an order; of one whose training has ended without the time of the evaluations since."""
     return {**state, "now": state["clock"]} if ended and state else state
 
@@ -266,7 +266,7 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
     run.asynchrony = state["asynchrony"]
     run.algorithm.restore(state["algorithm"])
     run.evaluations.state = state["evaluations"]
-    run.order.restore(_order_of(state["order"], ended))
+    run.order.restore(_trim_order(state["order"], ended))
     clock = state["clock"]
     if ended:
         clock = clock | {"total": clock["trained"], "trained": None}

@@ -26,7 +26,7 @@ from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.process import INTERRUPTION, allow_workers, available_memory
 from erlbench.pool.base import connected
-from erlbench.running.admission import problem_finder, rules_of
+from erlbench.running.admission import make_rules, problem_finder
 from erlbench.running.cell import CellRunner, CommandContext, processes_for
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.progress import Display
@@ -177,7 +177,7 @@ def catch_signals(stop: threading.Event) -> Iterator[None]:
 
 def schedule_cells(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
-    estimated = partial(estimate_cell, problem_of=remember_problems(problem_finder(rules_of(options))))
+    estimated = partial(estimate_cell, find_problem=remember_problems(problem_finder(make_rules(options))))
     gpu = options.jobs is None and options.device != "cpu" and bool(gpus())
     by_kind: dict[str, Sequence[Share]] = {"": [NOTHING_TO_DO]}  # of configurations, which seeds share
     demands = []

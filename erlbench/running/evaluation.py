@@ -17,7 +17,7 @@ from erlbench.experiment.cells import Cell
 from erlbench.files import write_durably
 from erlbench.policy import serialise_policy
 from erlbench.records.run import POLICIES
-from erlbench.records.schema import EvaluationRow, Row, row_of
+from erlbench.records.schema import EvaluationRow, Row, make_row
 from erlbench.running.folder import RunFolder
 from erlbench.running.rows import INFO_VALUES, Clock, task_row
 from erlbench.work.rollout import RolloutSettings
@@ -194,7 +194,7 @@ class Evaluations:
             "success_ever": values.get("success_ever", ()),
             "info": [number for numbers in values.get("info", ()) for number in numbers],
         }
-        return row_of(EvaluationRow, columns)
+        return make_row(EvaluationRow, columns)
 
     def _keep(self, pending: Pending) -> str:
         """Keep the policy of an evaluation whose row comes next, and remove older ones; the SHA-256 of its file.

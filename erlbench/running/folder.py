@@ -39,7 +39,7 @@ from erlbench.records.run import (
     TRAINING_END,
     RunFiles,
     file_checksum,
-    repeats_of,
+    read_repeats,
     starts,
 )
 
@@ -91,7 +91,7 @@ class RunFolder(RunFiles):
         """Rename the directory to the first `<name>.old-N` that no run has had; None when there is nothing to move."""
         if not self.path.exists():
             return None
-        number, taken = 1, {entry.get("folder") for entry in repeats_of(self.path)}
+        number, taken = 1, {entry.get("folder") for entry in read_repeats(self.path)}
         while (target := self.path.with_name(f"{self.path.name}{ASIDE}{number}")).exists() or target.name in taken:
             number += 1
         self.path.rename(target)
@@ -127,7 +127,7 @@ class RunFolder(RunFiles):
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
-        earlier = {"repeats": repeats} if (repeats := repeats_of(self.path)) else {}
+        earlier = {"repeats": repeats} if (repeats := read_repeats(self.path)) else {}
         self._write_json(META, {**machine, **start, **earlier, "starts": [*starts(self.meta()), dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:

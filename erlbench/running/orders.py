@@ -24,7 +24,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.errors import TaskError
 from erlbench.experiment.cells import SHARED, Cell
 from erlbench.experiment.costs import Costs
-from erlbench.work.tasks import ArrayRef, Output, Priority, Result, Task, dependencies, timesteps_of
+from erlbench.work.tasks import ArrayRef, Output, Priority, Result, Task, count_timesteps, dependencies
 
 ACTORS, CRITIC, EVALUATION = "actors", "critic", "evaluation"  # lanes: which processors a task may run on
 BILLION = 10**9  # the factor 1; attoseconds in a nanosecond
@@ -366,7 +366,7 @@ class SimulatedOrder(ArrivalOrder):
 
     def _nanoseconds(self, task_id: int) -> int:
         values = self._arrived[task_id].values
-        counts = timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
+        counts = count_timesteps(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
         return self.costs.nanoseconds(*counts)
 
 

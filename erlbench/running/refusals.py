@@ -10,7 +10,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
-from erlbench.records.older import version_of
+from erlbench.records.older import read_version
 from erlbench.records.run import (
     CONFIG,
     META,
@@ -19,11 +19,11 @@ from erlbench.records.run import (
     TRAINING_END,
     checked,
     config_hash,
-    imported_of,
     later_version,
+    read_import,
     starts,
 )
-from erlbench.running.admission import identity_of, rules_of
+from erlbench.running.admission import identify_problem, make_rules
 from erlbench.running.checkpoint import unreadable
 from erlbench.running.folder import DONE, RunFolder
 from erlbench.work.identity import changes, last_identity
@@ -55,7 +55,7 @@ def check_saved(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
     check_continuing(directory, cell, options)
     if not saved:
         return
-    if imported_of(saved):
+    if read_import(saved):
         raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
     recorded = [start.get("config_sha256") for start in starts(directory.meta())]
     if not is_complete(cell) and any(recorded) and config_hash(directory.path) not in recorded:
@@ -87,7 +87,7 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return
-    written = meta.get("format", 2 if version_of(meta) == (0, 1, 0) else None)  # that version did not record it
+    written = meta.get("format", 2 if read_version(meta) == (0, 1, 0) else None)  # that version did not record it
     if isinstance(written, int) and (reason := unreadable(written)):
         raise UsageError(
             f"{directory.path} cannot be gone on from: {reason}; finish the run with the version that began it, or "
@@ -117,7 +117,7 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
 def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, options: RunOptions) -> None:
     """Refuse another problem or other software than the last start's; values that were not recorded refuse nothing."""
     before = last_identity(meta)
-    if before and (different := changes(before, identity_of(cell, rules_of(options)))):
+    if before and (different := changes(before, identify_problem(cell, make_rules(options)))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --anyway (the report notes it), or start anew by --force"

@@ -29,7 +29,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.errors import CellError
 from erlbench.records.schema import NO_INDIVIDUALS, EpisodeRow, GenerationRow, TaskRow, header
 from erlbench.running.orders import Request
-from erlbench.work.tasks import Counts, Result, Task, timesteps_of
+from erlbench.work.tasks import Counts, Result, Task, count_timesteps
 
 COUNTED = frozenset(header(GenerationRow))  # columns of every algorithm
 INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # values of an episode's infos, or none
@@ -93,7 +93,7 @@ def task_row(task: Task, result: Result, clock: Clock, of_training: tuple[Reques
         task.individual,
         clock.since_start(result.start),
         clock.since_start(result.end),
-        timesteps_of(values),
+        count_timesteps(values),
         values.get("critic_updates", 0),
         values.get("actor_updates", 0),
         ready,

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import module_of
+from erlbench.envs.catalogue import find_module
 from erlbench.envs.registry import EnvSpec, build
-from erlbench.errors import ErlbenchError, UsageError, said_by
+from erlbench.errors import ErlbenchError, UsageError, name_error
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.files import read_bytes, reason, table_in
 from erlbench.machine import description, process
 from erlbench.policy import load_policy
-from erlbench.pool.apart import NoEnd, apart
+from erlbench.pool.separate_process import NoEnd, run_separately
 from erlbench.records.run import CONFIG, POLICIES, POLICY, admission_marks
-from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, columns_of, header
+from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, header, list_columns
 from erlbench.running.admission import UNTRIED, admit, identity_of_run, problem_finder
 from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds, policy_file
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What differs between two equal runs: times, and which process had a task.
-MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
+MEASURED = frozenset(column.name for row in COUNTED for column in list_columns(row) if column.measured)
 DIGESTS_FROM = 5  # format of a run since which digests have been computed as today
 FEWEST = 5  # different returns that tell runs apart
 LONGEST = 6 * 3600.0  # seconds of a second run, and of playing
@@ -154,13 +154,13 @@ def _run_and_compare(run: Files, number: int, trusted: bool) -> Findings:
     if not 0 <= number < len(rows):
         raise UsageError(f"{run.path} has the evaluations 0 to {len(rows) - 1}, not {number}")
     for name in (run.env, run.algo):
-        if (module := module_of(name)) and not trusted:
+        if (module := find_module(name)) and not trusted:
             raise Unverifiable(f"{name} is in the module {module}, which runs code; --import allows that")
     until = None if rows["final"].iloc[number] == 1 else number
     options = RunOptions(0, verbosity=-1, until=until, admission=False)
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
         try:
-            second = apart(_run_copy, run.path, folder, options, seconds=LONGEST)
+            second = run_separately(_run_copy, run.path, folder, options, seconds=LONGEST)
         except NoEnd as error:
             raise Unverifiable(f"the second run has no end within {LONGEST:,.0f} s") from error
         if second is None:
@@ -217,7 +217,7 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
     if run.last["final"] != 1:
         raise Unverifiable("eval.csv has no final evaluation with separate start states")
     network = str(run.table("settings").get("network", ""))
-    modules = [*filter(None, map(module_of, (run.env, network)))]
+    modules = [*filter(None, map(find_module, (run.env, network)))]
     if modules and not trusted:
         raise Unverifiable(f"it needs the module {' and '.join(modules)}, which runs code; --import allows that")
     try:
@@ -251,7 +251,7 @@ def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved], mod
     seconds = min(LONGEST, SECONDS + steps / STEPS_PER_SECOND)
     try:
         seed = int(run.table("run")["seed"])
-        played: list[Episodes] = apart(_play, env, seed, policies, limit, modules, seconds=seconds)
+        played: list[Episodes] = run_separately(_play, env, seed, policies, limit, modules, seconds=seconds)
     except NoEnd as error:
         raise Unverifiable(f"no end within {seconds:,.0f} s for {steps:,} steps") from error
     return played
@@ -264,7 +264,7 @@ def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int, modul
         try:
             importlib.import_module(module)
         except SystemExit as error:
-            raise ImportError(f"{module} ends the program ({said_by(error)})") from error
+            raise ImportError(f"{module} ends the program ({name_error(error)})") from error
     with closing(build(spec)) as env:
         for path, row in policies:
             policy = load_policy(path, inside=1 if path.name == POLICY else 2)
@@ -320,9 +320,9 @@ def compare_identity(run: Files, trusted: bool) -> Findings:
         raise Unverifiable("the run did not record which packages, files and model it was made with")
     if within := dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)):
         raise Unverifiable(f"changed within the run (--anyway): {'; '.join(within)}")
-    if not trusted and (module_of(run.env) or run.algo not in registry.ALGORITHMS):
+    if not trusted and (find_module(run.env) or run.algo not in registry.ALGORITHMS):
         raise Unverifiable("its modules are not the suite's and would run code; --import allows that")
-    for module in filter(None, map(module_of, (run.algo, run.env))):
+    for module in filter(None, map(find_module, (run.algo, run.env))):
         process.name_module(module)
     try:
         here = identity_of_run(run.algo, run.env, run.table("env_settings"), run.table("settings"))

@@ -12,11 +12,11 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import module_of
+from erlbench.envs.catalogue import find_module
 from erlbench.files import Table, restore_hint, table_in
-from erlbench.records.older import OF_FORMATS, version_of
+from erlbench.records.older import OF_FORMATS, read_version
 from erlbench.records.read import read_rows
-from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
+from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, read_import, starts
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
 from erlbench.records.training import MEASURED, WINDOW
 
@@ -138,7 +138,7 @@ def check_files(run: Files) -> Iterator[Check]:
     yield make_check("checksums", _check_sums, run)
     yield make_check("damage", lambda: (run.damage, "no row is damaged or repeated"))
     yield make_check("folder", _check_folder, run)
-    if not imported_of(run.config):
+    if not read_import(run.config):
         yield make_check("version", _check_version, run)
         yield make_check("config", _check_config, run)
 
@@ -148,9 +148,9 @@ def _check_version(run: Files) -> Findings:
 
     Another program writes what it likes.
     """
-    if run.algo not in registry.ALGORITHMS and not module_of(run.algo):
+    if run.algo not in registry.ALGORITHMS and not find_module(run.algo):
         raise Unverifiable(f"'{run.algo}' is no algorithm of the suite: another program wrote the files")
-    version = version_of(run.meta)
+    version = read_version(run.meta)
     if not version:
         return ["meta.json does not name the version of erlbench, which each version writes"], ""
     has_format = version >= OF_FORMATS
@@ -235,7 +235,7 @@ def _episodes(run: Files) -> Findings:
     episodes, last = run.rows_to_count(EpisodeRow), run.last
     counted, played = last["timesteps"] + last["fitness_timesteps"], episodes["l"].sum()
     text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
-    if played != counted and imported_of(run.config):
+    if played != counted and read_import(run.config):
         raise Unverifiable(f"{text}: another program need not end both together")
     # Whether the last episode may be open is not known of an algorithm that is not the suite's.
     is_open = played < counted and run.algo in registry.ALGORITHMS and registry.find(run.algo).open_episodes
@@ -264,7 +264,7 @@ def _tasks(run: Files) -> Findings:
 
 def _scores(run: Files) -> Findings:
     """The score of status.json against the last evaluation, and that against the budget."""
-    last, wrong, imported = run.last, [], imported_of(run.config)
+    last, wrong, imported = run.last, [], read_import(run.config)
     if not (run.is_done or imported):
         raise Unverifiable(NOT_DONE)
     for name in ("return_mean", "timesteps"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.envs.answers import EARLIER, NUMBERS, is_real, number, solved
-from erlbench.errors import TaskError, text_of
+from erlbench.errors import TaskError, say_error
 
 if TYPE_CHECKING:
     from erlbench.envs.wrappers import Env
@@ -62,7 +62,9 @@ def reset(env: Env, seed: int) -> np.ndarray:
     except Exception as error:
         raise raised(error, f"in reset(seed={seed})") from error
     if not isinstance(outcome, tuple) or len(outcome) != 2:
-        raise TaskError(f"the environment's reset(seed={seed}) gave {kind_of(outcome)}, not an observation and an info")
+        raise TaskError(
+            f"the environment's reset(seed={seed}) gave {say_kind(outcome)}, not an observation and an info"
+        )
     check_observation(outcome[0], env.observation_space.shape, f"of reset(seed={seed})")
     observation: np.ndarray = outcome[0]
     return observation
@@ -72,7 +74,7 @@ def raised(error: Exception, place: str) -> TaskError:
     """The error of an exception that came out of the environment's method."""
     if isinstance(error, TaskError):  # of a wrapper of the suite, in words
         return error
-    return TaskError(f"the environment raised {type(error).__name__} {place}: {text_of(error)}")
+    return TaskError(f"the environment raised {type(error).__name__} {place}: {say_error(error)}")
 
 
 def advance(env: Env, action: Any, step: int, seed: int, infos: Infos) -> tuple[np.ndarray, float, bool, bool]:
@@ -96,16 +98,16 @@ def checked_step(outcome: Any, shape: tuple[int, ...] | None, step: int) -> tupl
     """
     if not isinstance(outcome, tuple) or len(outcome) != 5:
         raise TaskError(
-            f"the environment's step {step} gave {kind_of(outcome)}; it must give five values: observation, reward, "
+            f"the environment's step {step} gave {say_kind(outcome)}; it must give five values: observation, reward, "
             "terminated, truncated, info"
         )
     observation, reward, terminated, truncated, info = outcome
     check_observation(observation, shape, f"of step {step}")
     if not isinstance(info, Mapping):
-        raise TaskError(f"the environment's info of step {step} is {kind_of(info)}; it must be a dictionary")
+        raise TaskError(f"the environment's info of step {step} is {say_kind(info)}; it must be a dictionary")
     ends = truth(terminated, "terminated", step)
     if not is_real(reward):  # an infinite one is refused elsewhere
-        raise TaskError(f"the environment's reward of step {step} is {kind_of(reward)}; it must be one real number")
+        raise TaskError(f"the environment's reward of step {step} is {say_kind(reward)}; it must be one real number")
     return observation, float(reward), ends, truth(truncated, "truncated", step) or ends, info
 
 
@@ -114,7 +116,7 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
     array = isinstance(observation, np.ndarray) and not isinstance(observation, np.ma.MaskedArray)
     if not array or observation.shape != shape or observation.dtype.kind not in NUMBERS:
         raise TaskError(
-            f"the environment's observation {when} is {kind_of(observation)}; its observation_space is an array of "
+            f"the environment's observation {when} is {say_kind(observation)}; its observation_space is an array of "
             f"numbers of shape {shape}"
         )
 
@@ -125,10 +127,10 @@ def truth(value: Any, name: str, step: int) -> bool:
         value = value.item()
     if isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1):
         return bool(value)
-    raise TaskError(f"the environment's {name} of step {step} is {kind_of(value)}; it must be True or False")
+    raise TaskError(f"the environment's {name} of step {step} is {say_kind(value)}; it must be True or False")
 
 
-def kind_of(value: Any) -> str:
+def say_kind(value: Any) -> str:
     """What a value is, in words."""
     name = type(value).__name__
     if isinstance(value, np.ndarray):

@@ -63,7 +63,7 @@ def make_table(table: NoiseTable, folder: Path) -> None:
     _made[table] = path
 
 
-def slice_of(table: np.ndarray, key: Key, size: int) -> np.ndarray:
+def draw_slice(table: np.ndarray, key: Key, size: int) -> np.ndarray:
     """The noise of `key` in a table: `(size,)` read-only, from an offset drawn uniformly; slices may overlap."""
     start = int(generator(*key).integers(table.size - size + 1))
     return table[start : start + size]

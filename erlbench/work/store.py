@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.work.noise import NoiseTable, make_table, slice_of
+from erlbench.work.noise import NoiseTable, draw_slice, make_table
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
@@ -116,7 +116,7 @@ class Store:
         if self._table is None or self._table[0] != table:
             self.hold(table)  # on a node of a cluster the first task that needs it makes it
             self._table = table, table.open(self._tables)
-        return slice_of(self._table[1], key, size)
+        return draw_slice(self._table[1], key, size)
 
     def hold(self, table: NoiseTable) -> None:
         """Put `table` into shared memory until the store is closed; one process does it, and others wait.

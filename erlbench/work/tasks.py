@@ -150,7 +150,7 @@ class Result:
         return Result, (self.task, self.values, self.arrays, self.start, self.end, self.process, self.cpu)
 
 
-def timesteps_of(values: Mapping[str, Any]) -> int:
+def count_timesteps(values: Mapping[str, Any]) -> int:
     """Environment steps of a task with these values: `steps`, or else its episodes' steps.
 
     They differ where an episode goes on in another task: it is reported where it ends.
@@ -174,7 +174,7 @@ def in_phases(*phases: Sequence[Task]) -> list[Task]:
     return tasks
 
 
-def arrays_of(value: Input) -> list[ArrayRef]:
+def list_arrays(value: Input) -> list[ArrayRef]:
     """The arrays of the store that an input refers to."""
     if isinstance(value, ArrayRef):
         return [value]

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import erlbench
 from erlbench.algorithms import registry
-from erlbench.algorithms.ask_tell import algorithm_of
+from erlbench.algorithms.ask_tell import make_algorithm
 from erlbench.algorithms.search.ask_tell import EvosaxObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
 from tests.algorithms.fake import check_replay, played, sphere
@@ -50,7 +50,7 @@ class Both(Noisy):
 @pytest.fixture
 def fake(new_fake):
     def make(made, **settings):
-        algorithm = algorithm_of(made)
+        algorithm = make_algorithm(made)
         return new_fake(algorithm, algorithm.settings_type(hidden=(4,), **settings), seed=SEED, total=10**9)
 
     return make
@@ -183,12 +183,12 @@ def test_candidates_that_fit_no_policy_are_refused(fake, asked, message):
 def test_what_declares_too_little_or_the_wrong_thing_is_refused(fake):
     maximise = erlbench.maximise
     cases = {
-        r"Noisy .*@erlbench\.maximise": lambda: algorithm_of(Noisy),
-        "parameter 'start'": lambda: algorithm_of(maximise(lambda start: start)),
-        "parameter 'hidden'": lambda: algorithm_of(maximise(lambda mean, hidden=3: mean)),
+        r"Noisy .*@erlbench\.maximise": lambda: make_algorithm(Noisy),
+        "parameter 'start'": lambda: make_algorithm(maximise(lambda start: start)),
+        "parameter 'hidden'": lambda: make_algorithm(maximise(lambda mean, hidden=3: mean)),
         "cma minimises": lambda: fake(maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,)))),
         "not both ask": lambda: fake(maximise(lambda mean: object())),
-        "top level": lambda: registry.name_of(type("Local", (), {})),
+        "top level": lambda: registry.find_name(type("Local", (), {})),
     }
     for words, declared in cases.items():
         with pytest.raises(UsageError, match=words):

@@ -4,14 +4,14 @@ import numpy as np
 
 from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.algorithms.search.pderl import latest
-from erlbench.algorithms.training.gradient_tasks import critic_of
+from erlbench.algorithms.training.gradient_tasks import make_critic_spec
 from erlbench.policy import layer_slices
 
 
 def test_the_learner_starts_as_the_public_code_does(context):
     """Last layers times 0.1, not so the individuals'."""
     algorithm = ERL(ERLSettings(hidden=(8,), critic_hidden=(8,)), context)
-    load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, critic_of(algorithm)
+    load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, make_critic_spec(algorithm)
     learner = load(algorithm.coupling.state.learner)
     q = learner[4 * policy.size :]
     individuals = np.array([load(z) for z in algorithm.search.state.population])

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.pderl import PDERL, PDERLSettings
-from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.policy_settings import PolicySettings, make_policy_spec
 from erlbench.algorithms.registry import find
 from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
@@ -232,7 +232,7 @@ def test_a_policy_s_module_acts_as_torch_does_and_begins_anew(page_modules):
     import my_policy
     import torch
 
-    spec = policy_of(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
+    spec = make_policy_spec(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
     vector = initial_policy(spec, (1, 2))
     assert np.array_equal(vector, initial_policy(spec, (1, 2)))
     assert not np.array_equal(vector, initial_policy(spec, (1, 3)))
@@ -273,7 +273,7 @@ class Difference(torch.nn.Module):
 
 def test_a_policy_s_file_runs_no_code(page_modules, tmp_path):
     """Neither a module that nobody imported, nor a function of one that is there."""
-    spec = policy_of(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
+    spec = make_policy_spec(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
     for network, error in (("nobody_s:Policy", UsageError), ("os:kill", ValueError)):
         file = tmp_path / "policy.safetensors"
         file.write_bytes(serialise_policy(np.zeros(spec.size, np.float32), replace(spec, network=network)))
@@ -281,7 +281,7 @@ def test_a_policy_s_file_runs_no_code(page_modules, tmp_path):
             load_policy(file)
     for network in ("gru", "my_policy:Nothing", "os:kill"):
         with pytest.raises(UsageError, match=network):
-            policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=network))
+            make_policy_spec(problem("InvertedPendulum-v5"), PolicySettings(network=network))
 
 
 UNUSABLE = """
@@ -323,7 +323,7 @@ Trains | random
 def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(write_module, name, reason):
     write_module("unusable", UNUSABLE)
     with pytest.raises(UsageError, match=f"unusable:{name}.*{reason}"):
-        policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=f"unusable:{name}"))
+        make_policy_spec(problem("InvertedPendulum-v5"), PolicySettings(network=f"unusable:{name}"))
 
 
 @pytest.mark.slow

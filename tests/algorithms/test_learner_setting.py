@@ -7,7 +7,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.algorithms.cem_rl import CEMRLSettings
 from erlbench.algorithms.cma_es import CMAESSettings
-from erlbench.algorithms.policy_settings import policy_of
+from erlbench.algorithms.policy_settings import make_policy_spec
 from erlbench.algorithms.td3 import TD3Settings
 from erlbench.envs.catalogue import LISTED, installed
 from erlbench.envs.registry import problem
@@ -46,18 +46,18 @@ def test_a_learner_s_name_and_its_functions_are_looked_up_before_a_run(write_mod
 
 def test_a_searched_policy_is_what_its_settings_say():
     pendulum = problem("Pendulum-v1")
-    policy = policy_of(pendulum, CMAESSettings(network="lstm", hidden=(16,), squashing="linear"))
+    policy = make_policy_spec(pendulum, CMAESSettings(network="lstm", hidden=(16,), squashing="linear"))
     assert (policy.size, policy.bounded) == (1361, False)
-    policy = policy_of(pendulum, CEMSettings(hidden=(), bins=5, bias=False))
+    policy = make_policy_spec(pendulum, CEMSettings(hidden=(), bins=5, bias=False))
     assert (policy.size, policy.actions) == (15, "bins")
 
 
 def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only():
-    assert policy_of(DISCRETE, CMAESSettings(stochastic=True)) == PolicySpec(
+    assert make_policy_spec(DISCRETE, CMAESSettings(stochastic=True)) == PolicySpec(
         (4, 64, 64, 2), "tanh", (), (), squashing="linear", actions="discrete", stochastic=True
     )
-    assert policy_of(DISCRETE, TD3Settings()).squashing == "tanh"
-    assert policy_of(DISCRETE, CEMRLSettings(learner="ddpg")).actions == "discrete"
+    assert make_policy_spec(DISCRETE, TD3Settings()).squashing == "tanh"
+    assert make_policy_spec(DISCRETE, CEMRLSettings(learner="ddpg")).actions == "discrete"
     for settings, named in ((CEMRLSettings(learner="sac"), "learner=sac"), (CMAESSettings(bins=5), "bins=5")):
         with pytest.raises(UsageError, match=f"{named} .*CartPole-v1 .*discrete"):
-            policy_of(DISCRETE, settings)
+            make_policy_spec(DISCRETE, settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.envs.catalogue import extra_of
+from erlbench.envs.catalogue import find_extra
 from erlbench.envs.registry import problem
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.studies import STUDY_KEYS, load_studies
@@ -23,7 +23,7 @@ from tests.programs import needed_extra
 
 def _need_extras(study):
     for env in {env for profile in table_studies()[study].profiles.values() for env in profile.envs}:
-        needed_extra(extra_of(env))
+        needed_extra(find_extra(env))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])

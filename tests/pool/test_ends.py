@@ -15,7 +15,7 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.errors import UsageError
-from erlbench.pool.apart import apart
+from erlbench.pool.separate_process import run_separately
 from tests.calls import python
 from tests.processes import alive, kill, wait_for
 from tests.runs import heed_interrupts
@@ -55,7 +55,7 @@ DRIVER = """
 import faulthandler, sys, time
 from multiprocess import forkserver, resource_tracker
 from erlbench.errors import UsageError
-from erlbench.pool.apart import apart
+from erlbench.pool.separate_process import run_separately
 from erlbench.work.tasks import Task
 from tests.pool.helpers import local_pool, open_pool
 
@@ -86,7 +86,7 @@ STUCK = """
 import os, signal, sys, threading, time
 from multiprocess import forkserver, resource_tracker
 from erlbench.errors import UsageError
-from erlbench.pool.apart import apart
+from erlbench.pool.separate_process import run_separately
 from erlbench.work.tasks import Task
 from tests.pool.helpers import local_pool, open_pool
 
@@ -199,7 +199,7 @@ def test_a_function_apart_that_gives_no_value_is_an_error():
         (60.0, sys.exit, 3, "SystemExit: 3"), (60.0, os._exit, 3, "exit code 3"), (0.2, time.sleep, 60, "no end"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=what):
-            apart(end, given, seconds=seconds)
+            run_separately(end, given, seconds=seconds)
 
 
 def sum_of_a_pool():
@@ -209,7 +209,7 @@ def sum_of_a_pool():
 
 def test_a_function_apart_gives_its_value_and_may_start_processes():
     expected = sum_of_a_pool()
-    assert apart(sum_of_a_pool, seconds=60.0) == expected
+    assert run_separately(sum_of_a_pool, seconds=60.0) == expected
 
 
 def test_a_temporary_folder_may_have_a_long_name_and_nothing_stays_in_it(tmp_path):

@@ -14,10 +14,10 @@ from erlbench.records.schema import (
     EventRow,
     GenerationRow,
     TaskRow,
-    columns_of,
     declared,
     header,
-    row_of,
+    list_columns,
+    make_row,
 )
 from erlbench.records.training import TrainingReturns, running_means
 from erlbench.records.write import RowFile, RowFiles
@@ -73,7 +73,7 @@ def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
 def test_what_is_written_is_what_is_read(tmp_path):
     evaluation = {"timesteps": 7, "train_time_s": 0.1, "return_mean": 1.5, "returns": [1.0, 2.0], "lengths": [3, 4]}
     event = EventRow(1.5, "worker died", 'task 1, "hung"')
-    for row in (EPISODE, TASK, event, row_of(EvaluationRow, evaluation)):
+    for row in (EPISODE, TASK, event, make_row(EvaluationRow, evaluation)):
         file = RowFile(tmp_path, type(row))
         file.start()
         file.write(row)
@@ -89,7 +89,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
 def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
     def row(number, **own):
         values = {"generation": number, "timesteps": 10 * number, "train_time_s": 0.5, "metrics": own}
-        return row_of(GenerationRow, values)
+        return make_row(GenerationRow, values)
 
     file = RowFile(tmp_path, GenerationRow)
     file.start()
@@ -110,15 +110,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 
 @pytest.mark.parametrize("row", ROWS)
 def test_each_column_is_explained_and_no_two_share_a_name(row):
-    names = [name for column in columns_of(row) for name in (column.name, *column.was)]
+    names = [name for column in list_columns(row) for name in (column.name, *column.was)]
     assert len(set(names)) == len(names)
-    assert all(column.help for column in columns_of(row))
+    assert all(column.help for column in list_columns(row))
     assert {row.grows, row.unique} - {""} <= declared(row).keys()
     assert f"<!-- columns: {row.file} -->" in PAGE.partition(f"### {row.file}\n")[2]  # where the site's hook puts them
 
 
 def test_equal_runs_may_differ_in_what_a_clock_measured_alone():
-    measured = {column.name for row in COUNTED for column in columns_of(row) if column.measured}
+    measured = {column.name for row in COUNTED for column in list_columns(row) if column.measured}
     assert measured == {
         "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "cpu_s", "paused_s",
         "process", "queueing_median_s", "queueing_90_s", "busy_processes",
@@ -130,7 +130,7 @@ def test_only_training_episodes_count_and_only_the_last_hundred():
     assert returns.mean is None
     for value in range(250):
         for number, kind in ((float(value), ("es", "rl", "random")[value % 3]), (-1e9, "mean"), (1e9, "validation")):
-            returns.add(row_of(EpisodeRow, {"r": number, "l": 10, "kind": kind}))
+            returns.add(make_row(EpisodeRow, {"r": number, "l": 10, "kind": kind}))
     assert returns.mean == pytest.approx(np.mean(range(150, 250)))
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, TaskRow, row_of
+from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, TaskRow, make_row
 from erlbench.records.write import RowFile
 
 
@@ -92,7 +92,7 @@ def write_rows(folder, row, rows, comment=""):
     file = RowFile(folder, row, comment)
     file.start()
     for values in rows:
-        file.write(row_of(row, values))
+        file.write(make_row(row, values))
     file.flush()
     file.close()
 

@@ -15,7 +15,7 @@ from erlbench.errors import UsageError
 from erlbench.machine.description import version
 from erlbench.records.run import FORMAT
 from erlbench.running import admission
-from erlbench.running.admission import identity_of
+from erlbench.running.admission import identify_problem
 from erlbench.work import identity
 from tests.calls import python
 from tests.files import contents, edit_json
@@ -86,14 +86,14 @@ def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
     assert meta(cell)["format"] == meta(cell)["starts"][-1]["format"] == FORMAT
     code = (
         "import json; from pathlib import Path; from tests.runs import make_cell\n"
-        "from erlbench.running.admission import identity_of\n"
-        f"print(json.dumps(identity_of(make_cell('cem', Path({str(tmp_path)!r})))))"
+        "from erlbench.running.admission import identify_problem\n"
+        f"print(json.dumps(identify_problem(make_cell('cem', Path({str(tmp_path)!r})))))"
     )
     assert json.loads(python("-c", code, cwd=Path(__file__).parents[2]).stdout) == found
 
 
 def test_it_has_what_gradient_tasks_and_the_algorithm_import(tmp_path):
-    versions = {name: identity_of(make_cell(name, tmp_path))["versions"] for name in ("cma-es", "td3")}
+    versions = {name: identify_problem(make_cell(name, tmp_path))["versions"] for name in ("cma-es", "td3")}
     assert versions["td3"]["torch"] == version("torch")
     assert "torch" not in versions["cma-es"]
     assert versions["cma-es"]["cma"] == version("cma")
@@ -107,8 +107,8 @@ def test_a_changed_module_needs_the_option(tmp_path, swing):
     assert "module swinging" in refused(cell, "--anyway")
     assert "anyway" not in meta(cell)
     assert meta(complete(cell, anyway=True))["anyway"] is True
-    assert identity.list_identities(meta(cell)) == [first, identity_of(cell)]
-    assert first != identity_of(cell)
+    assert identity.list_identities(meta(cell)) == [first, identify_problem(cell)]
+    assert first != identify_problem(cell)
     swing.write_text(ENVIRONMENT)
     complete(cell)  # it is done, so nothing is computed any more
 
@@ -122,7 +122,7 @@ def test_a_changed_file_of_a_setting_needs_the_option(tmp_path):
     cell = interrupt(make_cell("cem", tmp_path / "results", steps=600, env_settings=settings), 10)
     found = meta(cell)["identity"]
     assert found["files"] == {"env_settings.xml_file": hashlib.sha256(original.read_bytes()).hexdigest()}
-    assert found["model"] == identity_of(make_cell("cem", tmp_path))["model"]
+    assert found["model"] == identify_problem(make_cell("cem", tmp_path))["model"]
     file.write_text(original.read_text().replace('gravity="0 0 -9.81"', 'gravity="0 0 -9.8"'))
     line = refused(cell, "env_settings.xml_file")
     assert "compiled MuJoCo model changed" in line

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
-from erlbench.records.schema import TaskRow, row_of
+from erlbench.records.schema import TaskRow, make_row
 from erlbench.running import rows
 from erlbench.running.orders import Request
 from erlbench.running.rows import Asynchrony, Clock, Pauses, task_row
@@ -161,7 +161,7 @@ def test_asynchrony_by_hand_of_five_tasks():
 def test_the_means_own_episodes_have_no_staleness_and_queue_all_the_same():
     seen = Asynchrony()
     for number, kind in enumerate(("es", "mean", "random", "rl", "validation", "unperturbed", "critic")):
-        row = row_of(
+        row = make_row(
             TaskRow,
             {"timesteps": 10 * (kind != "critic"), "kind": kind, "staleness": number, "critic_lag": 10 * number},
         )

@@ -30,7 +30,7 @@ from erlbench.running.rows import Clock
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
-from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Result, Task, timesteps_of
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Result, Task, count_timesteps
 from tests.pool.helpers import local_pool
 from tests.runs import make_cell
 
@@ -96,7 +96,7 @@ class Log(SimulatedOrder):
         if result.process <= self.workers:  # no evaluation
             values = result.values
             self.did[result.task] = (
-                timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
+                count_timesteps(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
             )  # fmt: skip
             self.ended.append((result.task, result.start, result.end, result.process))
         return result

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erlbench.records.run import FORMAT
-from erlbench.running.checkpoint import digest_of
+from erlbench.running.checkpoint import compute_digest
 from erlbench.verification import UNKNOWN
 from erlbench.verification.comparison import run_again
 from erlbench.work.store import Store
@@ -27,7 +27,7 @@ def digest(folder, name="1.x", **parts):
         ("seed", "counters", "ids", "time is up", "algorithm", "tasks", "evaluations", "replay", "simulated time")
     )
     state |= {"algorithm": {"array": array, "inline": np.ones(2)}, "ids": 3, "tasks": []}
-    return digest_of(state | parts, store)
+    return compute_digest(state | parts, store)
 
 
 def test_the_digest_of_a_state_stays_what_it_is(tmp_path):

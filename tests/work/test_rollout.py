@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from erlbench.envs.catalogue import LISTED, preset_of
+from erlbench.envs.catalogue import LISTED, find_preset
 from erlbench.envs.registry import make, problem
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy
@@ -53,7 +53,7 @@ Hopper-v5      | {"terminate_when_unhealthy": False, "healthy_state_range": (-1.
 Swimmer-v5     | {"forward_reward_weight": 2.0, "exclude_current_positions_from_observation": False}
 Walker2d-v5    | {"terminate_when_unhealthy": False, "ctrl_cost_weight": 0.1}
 """
-PAPERS = [(env_id, repr(dict(preset_of(f"{env_id}@paper").kwargs))) for env_id in ("Ant-v5", "Humanoid-v5")]
+PAPERS = [(env_id, repr(dict(find_preset(f"{env_id}@paper").kwargs))) for env_id in ("Ant-v5", "Humanoid-v5")]
 USUAL = [(name, "{}") for name, row in LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name]
 
 

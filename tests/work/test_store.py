@@ -13,10 +13,10 @@ from scipy.stats import kstest
 
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError
-from erlbench.work.noise import NoiseTable, slice_of
+from erlbench.work.noise import NoiseTable, draw_slice
 from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.store import Store, make_store_folder
-from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task, in_phases, timesteps_of
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task, count_timesteps, in_phases
 from tests.calls import python
 from tests.users import FIRST, needs_root
 
@@ -51,7 +51,7 @@ def test_purposes_and_tasks_are_numbered_counted_and_ordered():
     """Every stream of random numbers is of one purpose."""
     assert [*Purpose] == [*range(1, 10)]
     assert [*Priority] == [*Counts] == [*range(4)]
-    assert [timesteps_of(values) for values in ({"steps": 4, "lengths": [9]}, {"lengths": [2, 3]}, {})] == [4, 5, 0]
+    assert [count_timesteps(values) for values in ({"steps": 4, "lengths": [9]}, {"lengths": [2, 3]}, {})] == [4, 5, 0]
     one, two, three, four = (Task(number, "es", "a:b", (), after=(9,) * (number == 3)) for number in (1, 2, 3, 4))
     assert [task.after for task in in_phases([one], [], [two, three], [four])] == [(), (1,), (9, 1), (2, 3)]
     assert 2**30 < max(environment_seed(1, index) for index in range(50)) < 2**31
@@ -142,9 +142,9 @@ def test_a_table_is_the_stream_of_its_seed_in_float32(store):
 
 def test_offsets_are_uniform_to_both_ends():
     table = np.arange(10, dtype=np.float32)
-    starts = [slice_of(table, (1, index), 8)[0] for index in range(300)]
+    starts = [draw_slice(table, (1, index), 8)[0] for index in range(300)]
     assert {float(start) for start in starts} == {0, 1, 2}
-    assert_array_equal(slice_of(table, (1,), 10), table)
+    assert_array_equal(draw_slice(table, (1,), 10), table)
 
 
 def test_stores_of_a_process_share_one_file_and_the_last_removes_it(store):

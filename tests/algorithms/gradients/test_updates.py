@@ -13,7 +13,7 @@ from erlbench.algorithms.gradients.learners.sac import SoftActorBlock, SoftCriti
 from erlbench.algorithms.gradients.learners.td3 import ActorBlock, CriticBlock, twin_critics
 from erlbench.algorithms.gradients.minibatches import Minibatches, Noise
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.updates import learner_of, train_actor, update_critic
+from erlbench.algorithms.gradients.updates import load_learner, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, learner_parts, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, Updates, both_rates
 from erlbench.errors import NumericalError
@@ -208,7 +208,7 @@ def test_a_task_of_normalised_critics_goes_on_from_the_count_that_it_is_given(re
 def test_a_worker_keeps_the_four_learners_that_it_used_last(workspace):
     made = Mock(side_effect=lambda settings, device: settings)
     for settings in "abcdaeacde":
-        assert learner_of(workspace, made, settings)[0] == settings
+        assert load_learner(workspace, made, settings)[0] == settings
     assert made.call_count == 5
-    learner_of(workspace, made, "b")
+    load_learner(workspace, made, "b")
     assert made.call_count == 6

@@ -93,7 +93,7 @@ def test_ga_s_elite_plays_also_with_vectors_from_outside(make):
 
 def test_a_search_without_a_population_is_refused():
     with pytest.raises(UsageError, match="NoSearch has neither"):
-        NoSearch.population_of(object())
+        NoSearch.count_population(object())
 
 
 def test_settings_that_cannot_get_those_of_a_search_alone_are_named():

@@ -14,7 +14,7 @@ from typing import Any
 
 from multiprocess import forkserver
 
-from erlbench.errors import UsageError, said_by
+from erlbench.errors import UsageError, name_error
 from erlbench.machine.process import end_with_parent
 
 
@@ -22,7 +22,7 @@ class NoEnd(UsageError):
     """The function took longer than its seconds."""
 
 
-def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywords: Any) -> Any:
+def run_separately(function: Callable[..., Any], *arguments: Any, seconds: float, **keywords: Any) -> Any:
     """What the function returns, or its error; `NoEnd` where it takes more than `seconds`.
 
     The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock. It may
@@ -36,7 +36,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywo
         except TimeoutError:
             raise NoEnd(f"no end within the budget of {seconds:,.0f} s") from None
         except SystemExit as error:  # of a user's module, such as a script
-            raise UsageError(f"the process that played ended by itself ({said_by(error)})") from None
+            raise UsageError(f"the process that played ended by itself ({name_error(error)})") from None
         except BrokenProcessPool:
             executor.shutdown()  # its thread waits for the process; who else waits may get no exit code
             raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None
