@@ -30,7 +30,7 @@ class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings, NanSetting
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
     initial_variance: float = at_least_zero(
         1e-3,
-        "initial variance of each parameter, and initial epsilon; on functions that of a quarter of the domain's width",
+        "initial variance of each parameter, and initial epsilon; on functions (a quarter of the domain's width)^2",
         "CEM-RL, public code; on functions ours",
         by_env={name: float(f"{sigma**2:.4g}") for name, sigma in share_of_domain(0.5).items()},
     )

@@ -38,7 +38,7 @@ NOTES = {  # of columns
     "suite's, nothing is known about defaults.",
     "hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
     "not_finished": "failed, interrupted, running, or never trained.",
-    "modelled_hours": "of runs in simulated time: what the model says, and no computing.",
+    "modelled_hours": "modelled, of runs in simulated time: no computing.",
 }
 
 

@@ -116,7 +116,7 @@ class Maker:
         more = f" {len(spoken) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(spoken) > MOST_VERDICTS else ""
         lines, answers, study = answer_blocks(page.answer) if page.answer else ([], [], [])
         if page.source:
-            numbers = "" if page.item == page.table else f", beside the numbers of {page.table}"
+            numbers = "" if page.item == page.table else f", next to the numbers of {page.table}"
             lines.insert(0, f"After {page.item} of the {page.source}{numbers}. Profile: {page.profile}.")
         values = {
             "title": page.title,

@@ -99,7 +99,7 @@ def _score_notes(page: PageCells) -> Iterator[str]:
     budgets = group_items(
         (cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps
     )
-    yield from (f"{label} has budgets of its own: {', '.join(texts)}." for label, texts in budgets.items())
+    yield from (f"{label} has other budgets: {', '.join(texts)}." for label, texts in budgets.items())
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
     yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
