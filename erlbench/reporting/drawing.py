@@ -148,6 +148,7 @@ class ChartData:
 
     def __init__(self, runs: int = 0) -> None:
         self.lists: dict[tuple[Any, ...], int] = {}  # with their index
+        self._indices: dict[bytes, int] = {}  # of lists of numbers, before they are rounded
         self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
     def shared(self) -> Record:
@@ -196,8 +197,11 @@ class ChartData:
 
     def _list(self, values: Any) -> int:
         """The index of the list of these values; numbers are rounded."""
-        items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
-        return self.lists.setdefault(items, len(self.lists))
+        if not isinstance(values, np.ndarray):
+            return self.lists.setdefault(tuple(values), len(self.lists))
+        if (data := values.tobytes()) not in self._indices:  # over most axes a curve has the same values
+            self._indices[data] = self.lists.setdefault(tuple(_round(values)), len(self.lists))
+        return self._indices[data]
 
 
 def _round(values: Array) -> list[float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -171,7 +171,12 @@ def bootstrap_mean_band(values: Array) -> tuple[Array, Array]:
 
     As `bootstrap_interval`, of 500 resamples; whole runs are resampled, the same ones at all points.
     """
-    runs = len(values)
+    return _bootstrap_mean_band(values.tobytes(), len(values))
+
+
+@lru_cache(maxsize=64)  # over most axes a cell has the same values
+def _bootstrap_mean_band(data: bytes, runs: int) -> tuple[Array, Array]:
+    values = np.frombuffer(data).reshape(runs, -1)
     picks = np.random.default_rng(0).integers(runs, size=(500, runs))
     weights = np.stack([(picks == run).sum(axis=1) for run in range(runs)], axis=1) / runs
     tail = expanded_tail([runs])

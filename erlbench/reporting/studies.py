@@ -124,7 +124,10 @@ def was_run(page: PageCells) -> bool:
 def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs of the study with the profile `key`; `warn` names runs with other settings, which do not count."""
     profile, fits = study.profiles[key], []
-    runs = runs[runs.name.isin([entry.name for entry in study.entries]) & runs.seed.isin(profile.seeds)]
+    entries = [(env, entry) for entry in study.entries for env in profile.entry_envs(entry)]
+    budgets = {profile.most_timesteps(env, entry) for env, entry in entries}
+    named = runs.name.isin([entry.name for entry in study.entries])
+    runs = runs[named & runs.seed.isin(profile.seeds) & runs.total_timesteps.isin(budgets)]
     for run in list_rows(runs):
         entry = _find_entry(run, study, profile)
         differing = _differing_settings(run, profile, entry) if entry else []
