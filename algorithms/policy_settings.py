@@ -11,7 +11,7 @@ import numpy as np
 from erlbench.algorithms.registry import find_named
 from erlbench.algorithms.training.learners import ActorCriticSettings, find_learner
 from erlbench.envs.registry import EnvSpec, Problem, build
-from erlbench.errors import UsageError, name_error
+from erlbench.errors import UsageError, describe_error
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
 from erlbench.policy.spec import describe_parameters, new_module, try_module
 from erlbench.settings import at_least_one, setting
@@ -95,7 +95,7 @@ def _list_parameters(settings: PolicySettings, problem: Problem) -> tuple[str, .
         module, twin = (new_module(name, *sizes) for _ in range(2))
         try_module(module, twin, *sizes)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"network '{name}' cannot be used: {name_error(error)}") from error
+        raise UsageError(f"network '{name}' cannot be used: {describe_error(error)}") from error
     return describe_parameters(module)
 
 

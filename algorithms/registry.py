@@ -12,7 +12,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from erlbench.errors import UsageError, name_error, nearest, warn
+from erlbench.errors import UsageError, describe_error, nearest, warn
 from erlbench.machine import process
 from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
@@ -141,7 +141,7 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
         hint = nearest(name, table) or f"; give {', '.join([*table, 'MODULE:NAME of a plug-in'])}"
         raise UsageError(f"unknown {what} '{name}'{hint}")
     if name not in table:
-        process.name_module(module)
+        process.allow_module(module)
     try:
         found = importlib.import_module(module)
         value = getattr(found, attribute)
@@ -151,7 +151,7 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
             hint = nearest(attribute, vars(found))
         elif isinstance(error, ModuleNotFoundError) and error.name == module:
             hint = "; a module is typed without .py, from its folder or with PYTHONPATH"
-        raise UsageError(f"{what} '{name}' cannot be imported{place}: {name_error(error)}{hint}") from error
+        raise UsageError(f"{what} '{name}' cannot be imported{place}: {describe_error(error)}{hint}") from error
     if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")

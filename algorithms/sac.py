@@ -103,5 +103,5 @@ class SAC(SoftEpisodeLearner[SACSettings]):
 
 
 def select_value_network(settings: SACSettings) -> dict[str, Any]:
-    """Whether a state-value network is learnt with the critics, for `networks`."""
+    """The argument `value_network` of `networks`: whether the critics have a state-value network."""
     return {"value_network": settings.critic == "v1"}

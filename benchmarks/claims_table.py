@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from benchmarks.reference import REFERENCE
 from erlbench.envs.registry import problem, remember_problems
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate_cell
+from erlbench.experiment.requested_cells import requested_cells
 from erlbench.experiment.studies import BENCHMARKS, FILE, load_studies
 from erlbench.experiment.study import Study
 from erlbench.records.read import ignore

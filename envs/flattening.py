@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscr
 from gymnasium.spaces.utils import flatdim, flatten, flatten_space
 
 from erlbench.envs.wrappers import Env
-from erlbench.errors import TaskError, UsageError, name_error
+from erlbench.errors import TaskError, UsageError, describe_error
 
 MOST = 10_000  # numbers of a flattened observation; images have more
 NUMERIC = (Box, Discrete, MultiBinary, MultiDiscrete)
@@ -54,7 +54,7 @@ class FlatObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
             flat: np.ndarray = flatten(self._space, observation)  # type: ignore[assignment]
         except Exception as error:
             raise TaskError(
-                f"the environment's observation is not in its observation_space ({name_error(error)})"
+                f"the environment's observation is not in its observation_space ({describe_error(error)})"
             ) from error
         return flat.astype(np.float32)
 

@@ -22,7 +22,7 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs.catalogue import FRESH, find_module, registered
-from erlbench.errors import UsageError, check_known, name_error
+from erlbench.errors import UsageError, check_known, describe_error
 from erlbench.settings import check_value, coerce, type_name
 
 NONE = "none"  # how a command writes None, which TOML cannot
@@ -93,7 +93,7 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
             importlib.import_module(module)
         except Exception as error:
             raise UsageError(
-                f"environment '{env_id}' cannot be made: {name_error(error)} (-v shows the traceback)"
+                f"environment '{env_id}' cannot be made: {describe_error(error)} (-v shows the traceback)"
             ) from error
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.envs import catalogue
-from erlbench.errors import UsageError, name_error, nearest
+from erlbench.errors import UsageError, describe_error, nearest
 from erlbench.machine import process
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, /, **kwargs: An
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
     except (Exception, SystemExit) as error:  # of the environment's module
         raise UsageError(
-            f"environment '{env_id}' cannot be made: {name_error(error)} (-v shows the traceback)"
+            f"environment '{env_id}' cannot be made: {describe_error(error)} (-v shows the traceback)"
         ) from error
     env, limit = without_bookkeeping(env, limit, repeat)
     hasten(env)
@@ -156,7 +156,7 @@ def build(spec: EnvSpec) -> Env:
 def import_environment(env_id: str) -> None:
     """Import what registers the environment, where that is not Gymnasium; a missing extra is a `UsageError`."""
     catalogue.require(env_id)
-    process.name_module(catalogue.find_module(env_id))
+    process.allow_module(catalogue.find_module(env_id))
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it

@@ -18,7 +18,7 @@ from erlbench.bundle import open_bundles
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
 from erlbench.files import Table, Values, readable
 from erlbench.records.read import final_status, read_rows
-from erlbench.records.run import CONFIG, IDENTITY, RunFiles, read_import, require_runs, shared_cores
+from erlbench.records.run import CONFIG, IDENTITY, RunFiles, read_imported, require_runs, shared_cores
 from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Row, TaskRow, header
 from erlbench.words import counted
 
@@ -109,7 +109,7 @@ def _read_cell(path: Path) -> Table:
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
     row |= {"score": score, "path": str(path), "shared_cores": shared_cores(run.meta())}
-    if about := read_import(config):
+    if about := read_imported(config):
         row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
     for key, value in config["settings"].items():
         row[f"settings.{key}"] = tuple(value) if isinstance(value, list) else None if value == "none" else value
@@ -132,7 +132,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.algorithms.registry import find_name
     from erlbench.envs.made import check_importable, name_environment
     from erlbench.experiment.arguments import OPTIONS, arguments
-    from erlbench.experiment.command import requested_cells, run_options
+    from erlbench.experiment.requested_cells import requested_cells, run_options
     from erlbench.machine.process import check_device
     from erlbench.running.admission import make_rules, problem_finder
     from erlbench.running.command import run_cells

@@ -105,7 +105,7 @@ def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: 
     if env in gymnasium.registry:  # else its budget is unknown
         checked_settings(env, settings)
     runs = [
-        _describe_run(run, stated, settings)
+        _complete_run(run, stated, settings)
         for path in dict.fromkeys(paths)
         for run in read_runs(path)
         if source in ("", "csv" if run.program == TABLE else run.program)
@@ -143,7 +143,7 @@ def _find_places(runs: Iterable[tuple[Path, str, str, int]], out: Path, advice: 
     return [*places]
 
 
-def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> ForeignRun:
+def _complete_run(run: ForeignRun, stated: UserFacts, settings: Values) -> ForeignRun:
     """The run with the tables of its config.toml and the rows of its eval.csv."""
     path = run.paths[0]
     placed = _read_layout(path, stated.layout or LAYOUT)

@@ -71,12 +71,12 @@ def explain(error: OSError, place: object = "") -> str:
     return f"{what}{where}; {remedy} and run the same command again"
 
 
-def name_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The class and the text of an exception."""
-    return f"{type(error).__name__}: {say_error(error)}"
+    return f"{type(error).__name__}: {error_text(error)}"
 
 
-def say_error(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The text of an exception in one line; without a text its place, as "in door.py, line 12: assert x".
 
     Other bytes than UTF-8 are escaped; an exception whose text cannot be made has none.

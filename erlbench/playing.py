@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from erlbench.envs.catalogue import LISTED
-from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, say_error, warn
+from erlbench.errors import ErlbenchError, TaskError, UsageError, error_text, explain, warn
 from erlbench.files import Table
 from erlbench.policy import load_policy
 from erlbench.records.run import CONFIG, POLICY, RunFiles
@@ -163,7 +163,9 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         try:
             frame: Any = self.env.render()
         except Exception as error:
-            raise TaskError(f"the environment raised {type(error).__name__} in render(): {say_error(error)}") from error
+            raise TaskError(
+                f"the environment raised {type(error).__name__} in render(): {error_text(error)}"
+            ) from error
         is_array = isinstance(frame, np.ndarray) and frame.size and (frame.dtype == np.uint8 or frame.dtype.kind == "f")
         if not is_array or frame.shape[2:] not in ((3,), (4,), ()) or frame.ndim < 2:
             raise TaskError(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from erlbench.errors import ErlbenchError, UsageError, check_known, nearest, say_error
+from erlbench.errors import ErlbenchError, UsageError, check_known, error_text, nearest
 from erlbench.files import Table, Values
 from erlbench.records.older import unknown_setting
 
@@ -112,7 +112,7 @@ def resolve(
     except ErlbenchError:
         raise
     except Exception as error:  # what a settings class checks across its fields
-        raise UsageError(f"settings of {owner or settings_type.__name__}: {say_error(error)}") from error
+        raise UsageError(f"settings of {owner or settings_type.__name__}: {error_text(error)}") from error
 
 
 def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) -> Any:

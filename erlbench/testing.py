@@ -11,7 +11,7 @@ from pathlib import Path
 from erlbench.algorithms import registry
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.requested_cells import requested_cells
 from erlbench.files import Values
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
 from erlbench.running.cell import CellRunner, CommandContext

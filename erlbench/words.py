@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: "1 process", "2,000 steps"; `several` is the plural where it takes more than an s."""
+    """A number with its noun: "1 process", "2,000 steps"; `plural` where it takes more than an s."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 

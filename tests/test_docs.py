@@ -37,6 +37,17 @@ def test_each_promise_of_the_suite_names_tests_that_are_there():
         assert wrong == [], promise
 
 
+def test_pages_name_code_that_is_there():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = [
+        (page.name, path)
+        for page in pages
+        for path in re.findall(r"`((?:tests|benchmarks)/[\w./]+)`", page.read_text())
+    ]
+    assert len(named) > 10
+    assert not [(page, path) for page, path in named if page != "CHANGELOG.md" and not (ROOT / path).exists()]
+
+
 def test_the_table_of_extensions_has_each_algorithm():
     section = (ROOT / "docs" / "results.md").read_text().split("\n## Extending a finished run\n")[1]
     named = {(name, row.split("|")[2].split()[0].strip(",:")) for row in section.splitlines() if row.startswith("| `")

@@ -48,7 +48,7 @@ class Phases(Chain):
         return super().ask() + self._critic_stream()
 
     def ask_individuals(self, first: int) -> list[Task]:
-        """A generation; with barriers the critic comes first, then the actors, then the episodes."""
+        """A generation from `first` on; with barriers first the critic, then the actors, then the episodes."""
         tasks = super().ask_individuals(first)
         if not self.settings.barriers:
             return tasks

@@ -27,7 +27,7 @@ _GLOBALS = threading.RLock()  # one search at a time uses the global generators
 
 
 def wrap_search(thing: Any, mean: np.ndarray, seed: int) -> SearchFace:
-    """The face of an object; a `UsageError` for one that cannot be asked and told."""
+    """An object of another package as a `SearchFace`; a `UsageError` for one that cannot be asked and told."""
     strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
     if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):
         return EvosaxObject(strategy, strategy.default_params if params is None else params, mean, seed)

@@ -82,15 +82,15 @@ def choose_cases(only: Sequence[str], skip: Sequence[str]) -> dict[str, Case | N
     sections: Mapping[str, Mapping[str, Case | None]] = {**all_cases(), BENCH: dict.fromkeys(CASES[BENCH])}
     cases = {f"{section}/{name}": case for section, named in sections.items() for name, case in named.items()}
     for pattern in (*only, *skip):
-        if not any(_is_of(name, [pattern]) for name in cases):
+        if not any(_belongs_to(name, [pattern]) for name in cases):
             raise click.UsageError(f"no section or case '{pattern}'; there are {', '.join((*sections, *cases))}")
-    chosen = [name for name in cases if _is_of(name, only or sections) and not _is_of(name, skip)]
+    chosen = [name for name in cases if _belongs_to(name, only or sections) and not _belongs_to(name, skip)]
     if not chosen:
         raise click.UsageError("--only and --skip leave no case")
     return {name: cases[name] for name in chosen}
 
 
-def _is_of(name: str, places: Iterable[str]) -> bool:
+def _belongs_to(name: str, places: Iterable[str]) -> bool:
     return any(place in (name, name.partition("/")[0]) for place in places)
 
 

@@ -16,7 +16,16 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, check_known, explain, name_error, say_error
+from erlbench.errors import (
+    ADVICE,
+    ErlbenchError,
+    Interrupted,
+    UsageError,
+    check_known,
+    describe_error,
+    error_text,
+    explain,
+)
 from erlbench.files import printable, read_toml, strip_unpacked
 
 COMMANDS: Mapping[str, str] = {  # in the order of their use
@@ -110,10 +119,10 @@ class Commands(click.Group):
                 command = f"erlbench {ctx.invoked_subcommand}"
                 text = f"`{command}` needs Linux or macOS: this system has no module '{error.name}'"
                 code = UsageError.exit_code
-            elif isinstance(error, RuntimeError) and "MUJOCO_GL" in say_error(error):  # MuJoCo cannot be imported
+            elif isinstance(error, RuntimeError) and "MUJOCO_GL" in error_text(error):  # MuJoCo cannot be imported
                 text, code = f"{error}; unset this variable, or give egl, osmesa or glfw", UsageError.exit_code
             else:
-                text, code, cause = f"unexpected {name_error(error)}", 1, error
+                text, code, cause = f"unexpected {describe_error(error)}", 1, error
                 if isinstance(error, OSError) and error.errno in ADVICE:
                     text = explain(error)
                 elif ctx.meta.get("verbose") is False:  # of a command with -v

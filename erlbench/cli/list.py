@@ -25,8 +25,8 @@ from erlbench.envs.registry import import_environment, problem, remember_problem
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import run_folder
-from erlbench.experiment.command import RESULTS, requested_cells
 from erlbench.experiment.estimate import estimate_cell
+from erlbench.experiment.requested_cells import RESULTS, requested_cells
 from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Study, study_text
 from erlbench.options import argument, option

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.errors import ErlbenchError, UsageError, name_error
+from erlbench.errors import ErlbenchError, UsageError, describe_error
 from erlbench.options import argument, option
 from erlbench.words import counted
 
@@ -56,7 +56,7 @@ def command(options: PlayOptions) -> None:
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has
-        raise UsageError(f"{options.run} cannot be played: {name_error(error)}") from error
+        raise UsageError(f"{options.run} cannot be played: {describe_error(error)}") from error
     for number, episode in enumerate(played, 1):
         click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if options.video is not None:

@@ -29,7 +29,7 @@ def run(**given: Any) -> None:
     """
     run_arguments, context = arguments(given), click.get_current_context()
     context.meta["verbose"] = run_arguments.verbose
-    from erlbench.cli.cells import start_cells
+    from erlbench.cli.start import start_cells
 
     context.exit(start_cells(run_arguments))
 

@@ -66,7 +66,7 @@ def command(options: TuneOptions) -> None:
         raise UsageError("tuning needs a package: pip install 'erlbench[tune]'")
     from erlbench.algorithms import registry
     from erlbench.experiment.arguments import arguments
-    from erlbench.experiment.command import requested_cells, run_options
+    from erlbench.experiment.requested_cells import requested_cells, run_options
     from erlbench.running.admission import Rules, problem_finder
     from erlbench.tuning import first_values, parse_space, tune
 

@@ -13,7 +13,7 @@ from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, O
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.files import Table, Values
 from erlbench.options import list_options, make_options, option, toml_assignments
-from erlbench.records.older import of_today
+from erlbench.records.older import update_names
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
 MOST_SEEDS = 10_000
@@ -247,7 +247,7 @@ def arguments(given: Values) -> RunArguments:
 def _read_file(path: Path) -> Table:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
-    tables = of_today(file.data)
+    tables = update_names(file.data)
     option_names = [name for name in OPTIONS if name not in (*TABLES, "config")]
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     if isinstance(top.get("costs"), dict):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, check_known, warn
 from erlbench.experiment.arguments import OPTIONS, RunArguments
-from erlbench.experiment.command import RESULTS, Statement, require_extras, stated_options
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.estimate import ProblemOf
+from erlbench.experiment.requested_cells import RESULTS, Statement, require_extras, stated_options
 from erlbench.experiment.studies import FILE, LEFT_OUT, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
@@ -36,7 +36,7 @@ class StudyCell(NamedTuple):
     env: str
 
 
-def state_studies(arguments: RunArguments, find_problem: ProblemOf) -> Iterator[Statement]:
+def make_study_statements(arguments: RunArguments, find_problem: ProblemOf) -> Iterator[Statement]:
     """What the requested studies state of their cells; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
@@ -60,7 +60,7 @@ def state_studies(arguments: RunArguments, find_problem: ProblemOf) -> Iterator[
     timed = {(name, entry.name) for study in timing for name in study.profiles for entry in study.entries}
     for row in rows:
         one_core = row.study.times_cells or (row.name != NO_PROFILE and (row.name, row.entry.name) in timed)
-        yield _state_entry(arguments, row, stated[row.entry.name, row.entry.algo], find_problem, one_core)
+        yield _make_entry_statement(arguments, row, stated[row.entry.name, row.entry.algo], find_problem, one_core)
 
 
 def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[StudyCell]:
@@ -85,7 +85,7 @@ def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[Stu
     return [row for row in rows if row.entry.name in algos and row.env in envs]
 
 
-def _state_entry(
+def _make_entry_statement(
     arguments: RunArguments, row: StudyCell, stated: Values, find_problem: ProblemOf, one_core: bool
 ) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""

@@ -175,7 +175,7 @@ def _name_glfw() -> None:
 # -- modules in the folder where a command was given -------------------------------------------------------------------
 
 
-def name_module(module: str) -> None:
+def allow_module(module: str) -> None:
     """Let a module be found in the current folder, behind all that is installed, as the command names it.
 
     Libraries look for modules that may not be installed, such as `cuda` or `org`; a file of that name in a folder of

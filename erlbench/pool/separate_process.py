@@ -14,7 +14,7 @@ from typing import Any
 
 from multiprocess import forkserver
 
-from erlbench.errors import UsageError, name_error
+from erlbench.errors import UsageError, describe_error
 from erlbench.machine.process import end_with_parent
 
 
@@ -36,7 +36,7 @@ def run_separately(function: Callable[..., Any], *arguments: Any, seconds: float
         except TimeoutError:
             raise NoEnd(f"no end within the budget of {seconds:,.0f} s") from None
         except SystemExit as error:  # of a user's module, such as a script
-            raise UsageError(f"the process that played ended by itself ({name_error(error)})") from None
+            raise UsageError(f"the process that played ended by itself ({describe_error(error)})") from None
         except BrokenProcessPool:
             executor.shutdown()  # its thread waits for the process; who else waits may get no exit code
             raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None

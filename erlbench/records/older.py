@@ -46,7 +46,7 @@ WITH_PAPER_PRESET = ("crossq",)
 OF_FORMATS = (0, 2, 0)  # the first version that writes a format, digests, and checksums of a done run's files
 
 
-def of_today(config: dict[str, Any]) -> dict[str, Any]:
+def update_names(config: dict[str, Any]) -> dict[str, Any]:
     """The tables of a config.toml with its preset and settings under the names of today."""
     run, settings = table_in(config, "run"), table_in(config, "settings")
     algo = str(run.get("algo"))

@@ -16,7 +16,7 @@ from typing import Any
 
 from erlbench.errors import UsageError, warn
 from erlbench.files import Unusable, read_bytes, read_json, read_toml, readable, reason, table_in
-from erlbench.records.older import of_today
+from erlbench.records.older import update_names
 from erlbench.records.schema import COUNTED, EventRow
 
 CONFIG, STATUS, META = "config.toml", "status.json", "meta.json"
@@ -275,7 +275,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
-    config = of_today(read_toml(path, inside=1))
+    config = update_names(read_toml(path, inside=1))
     check_called(config)
     return config
 
@@ -322,8 +322,8 @@ class Imported:
         return {name: value for name, value in asdict(self).items() if name != "licence" or value}
 
 
-def read_import(config: Mapping[str, Any]) -> Imported | None:
-    """The origin that config.toml records; None for a run of this suite."""
+def read_imported(config: Mapping[str, Any]) -> Imported | None:
+    """What config.toml records of an imported run; None for a run of this suite."""
     entries = table_in(config, KIND)
     if table_in(config, "run").get("kind") != KIND:
         return None

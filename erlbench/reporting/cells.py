@@ -48,7 +48,7 @@ def same_setting(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) or setting_text(value) == setting_text(wanted)
 
 
-def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
+def select_counted_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs that count, with other names under other conditions; `warn` lists the others.
 
     Ordered by environment, name and seed. Of each seed and draw the first finished run counts, else the

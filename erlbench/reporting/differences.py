@@ -36,7 +36,7 @@ def read_sides(folders: Sequence[Path], warn: Warn) -> pd.DataFrame:
         raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
     sides = zip(_names(folders), folders)
     runs = pd.concat([find_runs([folder], warn).assign(side=side) for side, folder in sides], ignore_index=True)
-    return runs.assign(name=[_name_of_side(run.name, run.side) for run in list_rows(runs)])
+    return runs.assign(name=[_name_side(run.name, run.side) for run in list_rows(runs)])
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -49,23 +49,23 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return [f"{'/'.join(path_parts)} ({number})" for number, path_parts in enumerate(parts, 1)]  # bundles of one name
 
 
-def _name_of_side(name: str, side: str) -> str:
+def _name_side(name: str, side: str) -> str:
     return f"{name} [{side}]"
 
 
 def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
     """The page of the runs of `read_sides`, which compares each folder with the first."""
     first, *others = dict.fromkeys(runs.side)
-    names = [*dict.fromkeys(run.name.removesuffix(_name_of_side("", run.side)) for run in list_rows(runs))]
-    pairs = [(_name_of_side(name, side), _name_of_side(name, first)) for name in names for side in others]
+    names = [*dict.fromkeys(run.name.removesuffix(_name_side("", run.side)) for run in list_rows(runs))]
+    pairs = [(_name_side(name, side), _name_side(name, first)) for name in names for side in others]
     page = replace(score_page(make_all_runs_page(runs, "All runs side by side"), metric), pairs=pairs)
     compared = {(pair.group, pair.name): pair for pair in list_rows(compare_pairs(page))}
     rows = []
     for group, name, side in itertools.product(page.groups, names, others):
-        base, cell = (find_cell(group, _name_of_side(name, label)) for label in (first, side))
+        base, cell = (find_cell(group, _name_side(name, label)) for label in (first, side))
         if base or cell:
             row = {**group._asdict(), "name": name, "folder": side, **_compare_sides(base, cell, side)}
-            if pair := compared.get((group.group, _name_of_side(name, side))):
+            if pair := compared.get((group.group, _name_side(name, side))):
                 row |= {column: getattr(pair, column) for column in TESTED}
                 row["mark"] = mark(pair.case, pair.difference)
             rows.append(row)

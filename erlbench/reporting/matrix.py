@@ -173,7 +173,7 @@ def overview_table(page: PageCells) -> Table:
             decided = f" {BOLD}" if (group.group, row["algorithm"]) in best else ""
             drawn = cell is not None and any(len(run.evaluations) for run in cell.runs)
             link = f"{page.name}/index.md#curves-{group.slug}" if drawn else ""
-            row |= dict(zip(keys, (*_mean(cell), f"{_state(cell)}{decided}", link), strict=True))
+            row |= dict(zip(keys, (*_mean(cell), f"{_choose_style(cell)}{decided}", link), strict=True))
     rates = pd.DataFrame([row for _, row in cell_rows(cells)])
     for title, (rate, print_rate) in RATES.items():
         spread = rates.groupby("group")[rate].agg(["min", "max"])
@@ -203,7 +203,7 @@ def _print_cell(mean: float, runs: str) -> str:
     return f"{number(mean)} ({runs})" if runs else NONE
 
 
-def _state(cell: Any | None) -> str:
+def _choose_style(cell: Any | None) -> str:
     if cell is None:
         return "absent"
     return "failed" if cell.failed else "complete" if len(cell.done) == len(cell.runs) else "partial"

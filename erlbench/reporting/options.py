@@ -67,10 +67,10 @@ def read_style(path: Path) -> PaperStyle:
     return style
 
 
-def select_items(items: Iterable[Item], names: Iterable[str], find_name: Callable[[Item], str]) -> list[Item]:
+def select_items(items: Iterable[Item], names: Iterable[str], key: Callable[[Item], str]) -> list[Item]:
     """The items in the order of `names`; without names all, as they are."""
     available, wanted = list(items), list(names)
-    return [item for name in wanted for item in available if find_name(item) == name] if wanted else available
+    return [item for name in wanted for item in available if key(item) == name] if wanted else available
 
 
 PUBLISHED, STANDARD = "published", "standard"

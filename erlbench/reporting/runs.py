@@ -33,13 +33,13 @@ from erlbench.records.run import (
     is_name,
     later_version,
     read_config,
-    read_import,
+    read_imported,
     read_repeats,
     shared_cores,
     starts,
 )
 from erlbench.records.schema import EvaluationRow, list_columns
-from erlbench.reporting.cells import LEFT_OUT, Warn, count_runs, list_rows
+from erlbench.reporting.cells import LEFT_OUT, Warn, list_rows, select_counted_runs
 from erlbench.reporting.documents import Record
 from erlbench.reporting.formats import slug
 from erlbench.reporting.statistics import Array
@@ -125,7 +125,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
     runs = runs_frame(records.values())
     ours = set(runs.env[runs.imported.isna()])
     runs["env"] = [next(filter(ours.__contains__, run.labels), run.env) for run in list_rows(runs)]
-    return count_runs(runs, warn)
+    return select_counted_runs(runs, warn)
 
 
 def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
@@ -185,7 +185,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, last, as_written = _read_evaluations(path, files.table_in(state, "files"), warn)
     machine = parse_machine(meta)
-    simulated, imported = run.get("simulated_time") is True, read_import(config)
+    simulated, imported = run.get("simulated_time") is True, read_imported(config)
     steps, times = evaluations["timesteps"], evaluations["train_time_s"]
     minutes, train_time = _float(run.get("total_minutes")), state.get("train_time_s")
     record: Record = {

@@ -17,7 +17,7 @@ import pandas as pd
 from erlbench.errors import UsageError
 from erlbench.records.read import ignore
 from erlbench.records.run import NEVER_TRAINED
-from erlbench.reporting.cells import Warn, count_runs, list_rows
+from erlbench.reporting.cells import Warn, list_rows, select_counted_runs
 from erlbench.reporting.formats import number
 from erlbench.reporting.runs import disagreement
 from erlbench.reporting.statistics import Array, mean
@@ -205,7 +205,7 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
         seconds=last.seconds,
     )
     before = runs.loc[(failed | never) & ~runs.index.isin(ends)].assign(**budget)
-    return count_runs(pd.concat([shortened, before]) if len(before) else shortened, warn)
+    return select_counted_runs(pd.concat([shortened, before]) if len(before) else shortened, warn)
 
 
 def _has_learnt(rows: Any) -> bool:

@@ -104,10 +104,10 @@ def identify_problem(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
 
     Raises `CellError` where the algorithm's modules cannot be imported there.
     """
-    return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
+    return identify_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
 
 
-def identity_of_run(
+def identify_run(
     algo: str, env: str, env_settings: Settings, settings: Settings, rules: Rules = UNTRIED
 ) -> dict[str, Any]:
     """As `identify_problem`, for the values of a config.toml."""

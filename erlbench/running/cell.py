@@ -16,7 +16,16 @@ from typing import Any
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain, name_error
+from erlbench.errors import (
+    ADVICE,
+    CellError,
+    ErlbenchError,
+    Interrupted,
+    TaskError,
+    UsageError,
+    describe_error,
+    explain,
+)
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
@@ -81,7 +90,7 @@ class CellRunner:
                     return DONE
                 steps = status.get("timesteps", 0)
                 self.context.display.message(f"{cell.label}: goes on from {steps:,} steps", important=False)
-            return self._train(cell, directory, extends=status.get("status") == DONE)
+            return self._drive(cell, directory, extends=status.get("status") == DONE)
         except UsageError as error:
             return self._fail(cell, str(error))
         finally:
@@ -92,7 +101,7 @@ class CellRunner:
         if self._pool is not None:
             self._pool[1].close()
 
-    def _train(self, cell: Cell, directory: RunFolder, extends: bool) -> str:
+    def _drive(self, cell: Cell, directory: RunFolder, extends: bool) -> str:
         shown = None
         with contextlib.ExitStack() as opened:
             try:
@@ -224,7 +233,7 @@ def record_error(error: Exception | SystemExit, directory: RunFolder, store: Sto
     details = error.details if isinstance(error, TaskError) else ""
     if not isinstance(error, ErlbenchError):
         details = "".join(traceback.format_exception(error))
-    message = str(error) if isinstance(error, ErlbenchError) else name_error(error)
+    message = str(error) if isinstance(error, ErlbenchError) else describe_error(error)
     if details:
         with contextlib.suppress(OSError, CellError):
             directory.write(ERROR, details.encode(errors="backslashreplace"))

@@ -255,13 +255,13 @@ class Run:
                 listener(row)
 
     def _write_events(self) -> None:
-        """What happened in the pool since the last call."""
+        """Write what happened in the pool since the last call."""
         for event in self.pool.events():
             moment = self.order.now() if self.order.simulated else event.time
             self.write(EventRow(self.clock.since_start(moment), event.event, event.message))
 
     def _note_pauses(self) -> None:
-        """The pauses that have ended since the last call; simulated time does not pass in them."""
+        """Write the pauses that have ended since the last call; simulated time does not pass in them."""
         for begin, end in self.pauses[self._known_pauses :]:
             self._known_pauses += 1
             if not self.order.simulated:

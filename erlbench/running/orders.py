@@ -108,7 +108,7 @@ class TaskGraph:
         return [_filled(self.tasks[task_id], self._finished, starts=True)]
 
     def note_end(self, result: Result) -> None:
-        """Tasks that waited for this one were not ready before its end."""
+        """Move the ready time of tasks that waited for this one to its end."""
         for dependent in self.dependents(result.task):
             if request := self.requests.get(dependent):
                 request.ready = max(request.ready, result.end)

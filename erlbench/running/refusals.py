@@ -20,7 +20,7 @@ from erlbench.records.run import (
     checked,
     config_hash,
     later_version,
-    read_import,
+    read_imported,
     starts,
 )
 from erlbench.running.admission import identify_problem, make_rules
@@ -55,7 +55,7 @@ def check_saved(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
     check_continuing(directory, cell, options)
     if not saved:
         return
-    if read_import(saved):
+    if read_imported(saved):
         raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
     recorded = [start.get("config_sha256") for start in starts(directory.meta())]
     if not is_complete(cell) and any(recorded) and config_hash(directory.path) not in recorded:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from erlbench.errors import UsageError
-from erlbench.records.run import admission_marks, read_import
+from erlbench.records.run import admission_marks, read_imported
 from erlbench.verification.comparison import (
     check_admission,
     check_policies,
@@ -53,7 +53,7 @@ def verify_all(paths: Iterable[Path], trusted: bool = False) -> dict[Path, list[
 def _check(run: Files, trusted: bool) -> Iterator[Check]:
     yield from check_files(run)
     yield from check_rows(run)
-    if imported := read_import(run.config):
+    if imported := read_imported(run.config):
         sources = ", ".join(imported.sources) or "files that are not named"
         who = f"{imported.origin}, who alone know settings, software and machine"
         yield Check("imported", UNKNOWN, f"taken from {sources} ({imported.format}) of {who}")

@@ -20,17 +20,17 @@ import numpy as np
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import find_module
 from erlbench.envs.registry import EnvSpec, build
-from erlbench.errors import ErlbenchError, UsageError, name_error
+from erlbench.errors import ErlbenchError, UsageError, describe_error
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.requested_cells import requested_cells
 from erlbench.files import read_bytes, reason, table_in
 from erlbench.machine import description, process
 from erlbench.policy import load_policy
 from erlbench.pool.separate_process import NoEnd, run_separately
 from erlbench.records.run import CONFIG, POLICIES, POLICY, admission_marks
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, header, list_columns
-from erlbench.running.admission import UNTRIED, admit, identity_of_run, problem_finder
+from erlbench.running.admission import UNTRIED, admit, identify_run, problem_finder
 from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds, policy_file
 from erlbench.verification.files import Check, Files, Findings, Unverifiable, load_files, make_check
@@ -260,11 +260,11 @@ def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved], mod
 def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int, modules: Sequence[str]) -> list[Episodes]:
     evaluations = []
     for module in modules:
-        process.name_module(module)
+        process.allow_module(module)
         try:
             importlib.import_module(module)
         except SystemExit as error:
-            raise ImportError(f"{module} ends the program ({name_error(error)})") from error
+            raise ImportError(f"{module} ends the program ({describe_error(error)})") from error
     with closing(build(spec)) as env:
         for path, row in policies:
             policy = load_policy(path, inside=1 if path.name == POLICY else 2)
@@ -323,9 +323,9 @@ def compare_identity(run: Files, trusted: bool) -> Findings:
     if not trusted and (find_module(run.env) or run.algo not in registry.ALGORITHMS):
         raise Unverifiable("its modules are not the suite's and would run code; --import allows that")
     for module in filter(None, map(find_module, (run.algo, run.env))):
-        process.name_module(module)
+        process.allow_module(module)
     try:
-        here = identity_of_run(run.algo, run.env, run.table("env_settings"), run.table("settings"))
+        here = identify_run(run.algo, run.env, run.table("env_settings"), run.table("settings"))
     except ErlbenchError as error:
         raise Unverifiable(error) from error
     if not here:

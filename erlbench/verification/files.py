@@ -16,7 +16,7 @@ from erlbench.envs.catalogue import find_module
 from erlbench.files import Table, restore_hint, table_in
 from erlbench.records.older import OF_FORMATS, read_version
 from erlbench.records.read import read_rows
-from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, read_import, starts
+from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, read_imported, starts
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
 from erlbench.records.training import MEASURED, WINDOW
 
@@ -138,7 +138,7 @@ def check_files(run: Files) -> Iterator[Check]:
     yield make_check("checksums", _check_sums, run)
     yield make_check("damage", lambda: (run.damage, "no row is damaged or repeated"))
     yield make_check("folder", _check_folder, run)
-    if not read_import(run.config):
+    if not read_imported(run.config):
         yield make_check("version", _check_version, run)
         yield make_check("config", _check_config, run)
 
@@ -235,7 +235,7 @@ def _episodes(run: Files) -> Findings:
     episodes, last = run.rows_to_count(EpisodeRow), run.last
     counted, played = last["timesteps"] + last["fitness_timesteps"], episodes["l"].sum()
     text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
-    if played != counted and read_import(run.config):
+    if played != counted and read_imported(run.config):
         raise Unverifiable(f"{text}: another program need not end both together")
     # Whether the last episode may be open is not known of an algorithm that is not the suite's.
     is_open = played < counted and run.algo in registry.ALGORITHMS and registry.find(run.algo).open_episodes
@@ -264,7 +264,7 @@ def _tasks(run: Files) -> Findings:
 
 def _scores(run: Files) -> Findings:
     """The score of status.json against the last evaluation, and that against the budget."""
-    last, wrong, imported = run.last, [], read_import(run.config)
+    last, wrong, imported = run.last, [], read_imported(run.config)
     if not (run.is_done or imported):
         raise Unverifiable(NOT_DONE)
     for name in ("return_mean", "timesteps"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.envs.answers import EARLIER, NUMBERS, is_real, number, solved
-from erlbench.errors import TaskError, say_error
+from erlbench.errors import TaskError, error_text
 
 if TYPE_CHECKING:
     from erlbench.envs.wrappers import Env
@@ -74,7 +74,7 @@ def raised(error: Exception, place: str) -> TaskError:
     """The error of an exception that came out of the environment's method."""
     if isinstance(error, TaskError):  # of a wrapper of the suite, in words
         return error
-    return TaskError(f"the environment raised {type(error).__name__} {place}: {say_error(error)}")
+    return TaskError(f"the environment raised {type(error).__name__} {place}: {error_text(error)}")
 
 
 def advance(env: Env, action: Any, step: int, seed: int, infos: Infos) -> tuple[np.ndarray, float, bool, bool]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from erlbench.envs.catalogue import FRESH
 from erlbench.envs.registry import Described, Problem, build, describe_problem
-from erlbench.errors import ErlbenchError, UsageError, name_error
+from erlbench.errors import ErlbenchError, UsageError, describe_error
 from erlbench.work import identity
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import is_finite
@@ -96,7 +96,7 @@ def inspect(
         cause = error.__cause__
         return Admission(refusal=refusal, details="".join(traceback.format_exception(cause)) if cause else "")
     except BaseException as error:  # of the environment, which may raise SystemExit
-        refusal = f"environment '{name}' raised {name_error(error)} in {last[0]} (-v shows the traceback)"
+        refusal = f"environment '{name}' raised {describe_error(error)} in {last[0]} (-v shows the traceback)"
         return Admission(refusal=refusal, details="".join(traceback.format_exception(error)))
     if not modules:
         return admission

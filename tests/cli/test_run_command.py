@@ -8,8 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from erlbench.cli import cells as command
 from erlbench.cli import show
+from erlbench.cli import start as command
 from erlbench.errors import Interrupted
 from tests.calls import call, python, refuse, succeed
 from tests.reporting.make_runs import make_run

@@ -1,7 +1,7 @@
 """What `erlbench run` makes of its options: cells, and their runs."""
 
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells, run_options
+from erlbench.experiment.requested_cells import requested_cells, run_options
 from erlbench.running.command import run_cells
 
 

@@ -8,8 +8,8 @@ from erlbench.cli import cli
 from erlbench.cli.run import command
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import find_doubts
+from erlbench.experiment.requested_cells import requested_cells
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from tests.reporting.compare import load_run
 from tests.runs import four_first, make_cell, rows, run

@@ -135,7 +135,7 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CEM, "settings_type", Later)
     later = dataclasses.replace(built_in_costs(), timestep=1.0)
-    monkeypatch.setattr("erlbench.experiment.command.built_in_costs", lambda: later)
+    monkeypatch.setattr("erlbench.experiment.requested_cells.built_in_costs", lambda: later)
     (fresh,) = cells_of(**BASE, out=str(tmp_path / "fresh"), simulated_time=True)
     assert fresh.settings.tau_cem == 0.5
     assert fresh.costs.timestep == 1.0

@@ -62,11 +62,11 @@ def requested_cells(arguments: RunArguments, find_problem: ProblemOf = problem) 
     """
     find_problem = remember_problems(find_problem)
     if arguments.study:
-        from erlbench.experiment.study_cells import state_studies
+        from erlbench.experiment.study_cells import make_study_statements
 
-        statements = state_studies(arguments, find_problem)
+        statements = make_study_statements(arguments, find_problem)
     else:
-        statements = _state_command(arguments)
+        statements = _make_statements(arguments)
     distinct: dict[Path, Cell] = {}
     for statement in statements:
         with statement.place:
@@ -88,7 +88,7 @@ def requested_cells(arguments: RunArguments, find_problem: ProblemOf = problem) 
     return [*distinct.values()]
 
 
-def _state_command(arguments: RunArguments) -> Iterator[Statement]:
+def _make_statements(arguments: RunArguments) -> Iterator[Statement]:
     """The command's statement on its cells, which are in no study."""
     if not arguments.algo or not arguments.env:
         raise UsageError("nothing to run: give --algo and --env, or --study; see `erlbench run --help`")

@@ -16,8 +16,8 @@ from erlbench.envs.catalogue import LISTED, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.estimate import find_doubts, never_timed, shorten_doubts
+from erlbench.experiment.requested_cells import requested_cells, run_options
 from erlbench.experiment.schedule import CellSchedule
 from erlbench.machine.process import check_device
 from erlbench.running.admission import Rules, admit, make_rules, problem_finder
