@@ -229,7 +229,7 @@ def answer_sentence(answer: Any) -> str:
         return f"{pair}, {answer.measure}: {answer.reason}."
     seeds, missing = _count_seeds(*answer.samples), answer.outcome["seeds_missing"]
     if missing and missing <= MOST_SEEDS:
-        few = f", {missing} more per side are needed for a test"
+        few = f"; a test needs {missing} more per side"
         many = f", about {missing} more per side would show a difference of {SHARE}"
         seeds += few if answer.case == Case.TOO_FEW else many
     if not (answer.claimed or math.isnan(least := answer.outcome["detectable_difference"])):
